@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// Mode is what becomes of an entry's refusals. The zero value enforces them.
+type Mode uint8
+
+// The modes.
+const (
+	Enforce Mode = iota // a refusal refuses the request
+	Shadow              // a refusal is counted, and the request goes on (dark launch)
+	Off                 // the entry is not asked
+)
+
+var modes = [...]string{"enforce", "shadow", "off"}
+
+// String is enforce, shadow or off.
+func (m Mode) String() string { return modes[m] }
+
+// ParseMode reads what String wrote.
+func ParseMode(s string) (Mode, error) {
+	for i, name := range modes {
+		if name == s {
+			return Mode(i), nil
+		}
+	}
+	return Enforce, fmt.Errorf("pipeline: unknown mode %q, allowed: enforce, shadow, off", s)
+}
+
+// FaultPolicy is what an entry answers when it cannot decide. The zero value
+// asks the embedded store at this worker's share of each limit.
+type FaultPolicy uint8
+
+// The policies.
+const (
+	Local  FaultPolicy = iota // the same claims on the embedded store, at this worker's share
+	Open                      // admit
+	Closed                    // refuse as store-unavailable
+)
+
+var policies = [...]string{"local", "open", "closed"}
+
+// String is local, open or closed.
+func (p FaultPolicy) String() string { return policies[p] }
+
+// ParseFaultPolicy reads what String wrote.
+func ParseFaultPolicy(s string) (FaultPolicy, error) {
+	for i, name := range policies {
+		if name == s {
+			return FaultPolicy(i), nil
+		}
+	}
+	return Local, fmt.Errorf("pipeline: unknown fault policy %q, allowed: local, open, closed", s)
+}
+
+// Entry is a stage in its place.
+type Entry struct {
+	Name    string // unique in the plan: a label, and a path of the admin API
+	Kind    string // the stage's kind as decisions name it, such as ratelimit; defaults to Name
+	Mode    Mode
+	OnFault FaultPolicy
+	Stage   Stage
+}
+
+// Plan is a list of entries. It is immutable once made.
+type Plan struct {
+	entries []entry
+	waiting int // index of the entry that may wait, or -1
+}
+
+// entry is an Entry with what its stage can do, looked up once.
+type entry struct {
+	Entry
+	taker    Taker
+	waiter   Waiter
+	sharer   Sharer
+	detacher Detacher
+	ticker   Ticker
+	panics   *atomic.Int32 // since the plan was made
+}
+
+// panicLimit is how often an entry may panic before it is switched off: few
+// enough that a stage that cannot run does not cost a stack trace a request.
+const panicLimit = 16
+
+// NewPlan checks a list of entries. The error names every fault.
+func NewPlan(entries ...Entry) (*Plan, error) {
+	p := &Plan{waiting: -1}
+	var errs []error
+	if len(entries) > maxEntries {
+		errs = append(errs, fmt.Errorf("pipeline: a plan holds at most %d entries, got %d", maxEntries, len(entries)))
+	}
+	seen := map[string]bool{}
+	lastTaker := -1
+	for i, e := range entries {
+		if e.Name == "" {
+			errs = append(errs, fmt.Errorf("pipeline: entries[%d] needs a name", i))
+		}
+		if seen[e.Name] {
+			errs = append(errs, fmt.Errorf("pipeline: entries[%d]: the name %q is taken", i, e.Name))
+		}
+		seen[e.Name] = true
+		if e.Stage == nil {
+			errs = append(errs, fmt.Errorf("pipeline: entries[%d] (%s) has no stage", i, e.Name))
+			continue
+		}
+		if e.Kind == "" {
+			e.Kind = e.Name
+		}
+		made := entry{Entry: e, panics: new(atomic.Int32)}
+		made.taker, _ = e.Stage.(Taker)
+		made.sharer, _ = e.Stage.(Sharer)
+		made.detacher, _ = e.Stage.(Detacher)
+		made.ticker, _ = e.Stage.(Ticker)
+		if made.taker != nil {
+			lastTaker = i
+		}
+		made.waiter, _ = e.Stage.(Waiter)
+		if made.waiter != nil {
+			if p.waiting >= 0 {
+				errs = append(errs, fmt.Errorf("pipeline: entries[%d] (%s) may wait, and so may %s; one entry may", i, e.Name, entries[p.waiting].Name))
+			}
+			p.waiting = i
+		}
+		p.entries = append(p.entries, made)
+	}
+	if p.waiting >= 0 && lastTaker > p.waiting {
+		errs = append(errs, fmt.Errorf("pipeline: %s may wait and must come after %s, which would be held meanwhile",
+			entries[p.waiting].Name, entries[lastTaker].Name))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Len is the number of entries.
+func (p *Plan) Len() int { return len(p.entries) }
+
+// Entry returns the i-th entry.
+func (p *Plan) Entry(i int) Entry { return p.entries[i].Entry }
+
+// off reports whether an entry is not asked, by its mode or its panics.
+func (e *entry) off() bool { return e.Mode == Off || e.panics.Load() >= panicLimit }

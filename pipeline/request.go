@@ -1,0 +1,120 @@
+package pipeline
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/match"
+	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// Caller is who sends a request, as the edge established it.
+type Caller struct {
+	ID     store.Key // what limits count by
+	Name   string    // what configuration and overrides call it
+	Source string    // where it was found: a header's name, address, subject
+	Secret bool      // the name is a credential: show ID instead
+}
+
+// Label is what may be shown of a caller: its name, or a part of its id when
+// the name is a credential.
+func (c *Caller) Label() string {
+	if c.Secret {
+		return c.Source + ":" + c.ID.String()[:8]
+	}
+	return c.Name
+}
+
+// Request is one request and its admission. Fill the exported fields, then
+// hand it to Acquire and, when that admitted, to Release. It is owned by one
+// goroutine at a time. The zero value is usable.
+type Request struct {
+	match.Subject
+	Caller   Caller
+	Address  netip.Addr // of the client; invalid when not known
+	Class    priority.Class
+	Cohort   priority.Cohort
+	Cost     int64 // in tokens; 0 means 1
+	Now      int64 // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
+	Deadline int64 // by the same clock; 0 means none
+	NoWait   bool  // set by the pipeline while a stage must answer without waiting
+
+	// Detail is written by the stage that refuses, or that has the least left.
+	Detail Detail
+
+	admission admission
+}
+
+// Detail explains a decision: figures for headers, bodies and logs.
+type Detail struct {
+	Rule       string // the limit or rule that decided, as the configuration names it
+	Limit      *store.Limit
+	Remaining  int64
+	RetryAfter time.Duration // store.Never when waiting does not help; 0 when not known
+	ResetAfter time.Duration
+}
+
+// ID names the request across the fleet.
+func (r *Request) ID() store.ID { return r.admission.batch.ID }
+
+// Reset makes a request ready for another use. It must not be in flight.
+func (r *Request) Reset() {
+	scratch := r.admission.batch
+	clear(scratch.Claims)
+	returns := r.admission.returns
+	clear(returns)
+	*r = Request{}
+	r.admission.batch.Claims = scratch.Claims[:0]
+	r.admission.batch.Grants = scratch.Grants[:0]
+	r.admission.returns = returns[:0]
+}
+
+// maxEntries bounds a plan, so that what is held fits a word.
+const maxEntries = 32
+
+// admission is what the pipeline keeps of a request.
+type admission struct {
+	pipeline *Pipeline
+	plan     *Plan
+	state    atomic.Uint32 // idle → deciding → held → released
+	decision Decision
+
+	// The walk's own place, so that it can resume behind an entry that panicked.
+	pass        pass
+	cursor      int
+	virtual     bool // the shadow world would still admit
+	storePanics int
+	asking      bool // stages count the request as asking the store
+
+	held    uint32 // entries whose permits are held, by index
+	permits [maxEntries]Permit
+
+	batch   store.Batch // scratch: claims and grants live here, or each request would allocate them
+	granted bool        // batch holds grants that have to be settled
+	local   bool        // the grants are the local driver's
+	shadow  bool        // the shadow group was granted
+	returns []store.Return
+
+	detached bool
+	holders  holder
+}
+
+// The states of an admission.
+const (
+	idle uint32 = iota
+	deciding
+	held
+	released
+)
+
+type pass uint8
+
+// The passes of the walk.
+const (
+	looking pass = iota
+	claiming
+	storing
+	taking
+)

@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// walk runs the passes from where the request stands, and reports whether it
+// came to a decision. One deferred call contains the panics of all entries.
+func (p *Pipeline) walk(ctx context.Context, r *Request) (done bool) {
+	defer p.contain(r, &done)
+	a := &r.admission
+	if a.pass == looking {
+		if !p.look(r) {
+			return true
+		}
+		a.pass, a.cursor = claiming, 0
+	}
+	if a.pass == claiming {
+		p.claim(r)
+		a.pass, a.storePanics = storing, 0
+	}
+	if a.pass == storing {
+		if len(a.batch.Claims) > 0 && !p.ask(ctx, r) {
+			return true
+		}
+		a.pass, a.cursor = taking, 0
+	}
+	p.take(ctx, r)
+	return true
+}
+
+// look asks every entry from memory; it holds nothing, so a refusal is final.
+func (p *Pipeline) look(r *Request) (passed bool) {
+	a := &r.admission
+	for ; a.cursor < len(a.plan.entries); a.cursor++ {
+		e := &a.plan.entries[a.cursor]
+		if e.off() || e.Mode == Shadow && !a.virtual {
+			continue
+		}
+		if d := e.Stage.Look(r); d.Verdict != Admit && p.refused(r, a.cursor, d) {
+			return false
+		}
+		if e.Mode == Shadow {
+			r.Detail = Detail{}
+		}
+	}
+	return true
+}
+
+// claim collects what the entries ask of the store.
+func (p *Pipeline) claim(r *Request) {
+	a := &r.admission
+	for ; a.cursor < len(a.plan.entries); a.cursor++ {
+		e := &a.plan.entries[a.cursor]
+		if e.sharer == nil || e.off() || e.Mode == Shadow && !a.virtual {
+			continue
+		}
+		from := len(a.batch.Claims)
+		claims := e.sharer.Claims(r, a.batch.Claims)
+		for i := from; i < len(claims); i++ {
+			claims[i].Tag = uint8(a.cursor)
+			claims[i].Group = store.Enforced
+			if e.Mode == Shadow {
+				claims[i].Group = store.Shadow
+			}
+		}
+		a.batch.Claims = claims
+	}
+}
+
+// take takes the local permits in order.
+func (p *Pipeline) take(ctx context.Context, r *Request) {
+	a := &r.admission
+	for ; a.cursor < len(a.plan.entries); a.cursor++ {
+		e := &a.plan.entries[a.cursor]
+		if e.taker == nil || e.off() || e.Mode == Shadow && !a.virtual {
+			continue
+		}
+		kept := r.Detail
+		r.NoWait = e.Mode == Shadow
+		d := e.taker.Take(ctx, r)
+		if d.Verdict != Admit {
+			if p.refused(r, a.cursor, d) {
+				return
+			}
+			r.Detail = kept
+			continue
+		}
+		a.permits[a.cursor] = d.Permit
+		a.held |= 1 << a.cursor
+	}
+}
+
+// refused notes a refusal and reports whether it is the request's. In shadow
+// it ends the virtual request only: what shadow entries held goes back, and
+// later ones are not asked, as they would not be if this one were enforced.
+func (p *Pipeline) refused(r *Request, i int, d Decision) bool {
+	a := &r.admission
+	d.Entry = uint8(i)
+	d.Permit = 0
+	if a.plan.entries[i].Mode != Shadow || d.Verdict == Abandon {
+		a.decision = d
+		return true
+	}
+	a.virtual = false
+	p.observer.Shadowed(r, d)
+	p.releasePermits(r, Result{Outcome: NotRun}, Shadow)
+	p.settleShadow(r)
+	return false
+}
+
+// contain turns a panic into the fault policy of whoever panicked: of the
+// entry, behind which the walk resumes, or of the store.
+func (p *Pipeline) contain(r *Request, done *bool) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	a := &r.admission
+	if a.pass == storing {
+		a.storePanics++
+		p.logger.Error("store panicked", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+		return
+	}
+	i := a.cursor
+	a.cursor++
+	p.panicked(r, i, value)
+	if e := &a.plan.entries[i]; e.Mode == Enforce && e.OnFault == Closed {
+		*done = p.refused(r, i, Refuse(StoreUnavailable))
+	}
+}
+
+// panicked counts a panic against its entry, and switches the entry off when
+// it panics again and again.
+func (p *Pipeline) panicked(r *Request, i int, value any) {
+	e := &r.admission.plan.entries[i]
+	err := fmt.Errorf("pipeline: %s panicked: %v\n%s", e.Name, value, debug.Stack())
+	p.observer.Fault(r, i, Fault{Kind: PanicFault, Err: err})
+	n := e.panics.Add(1)
+	if n <= panicLimit {
+		p.logger.Error("stage panicked", "entry", e.Name, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+	}
+	if n == panicLimit {
+		p.observer.Fault(r, i, Fault{Kind: SwitchedOff, Err: err})
+		p.logger.Error("stage switched off until the next plan: it panicked too often", "entry", e.Name, "panics", n)
+	}
+}
