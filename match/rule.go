@@ -131,3 +131,17 @@ func parseMethods(list []string) (set methodSet, err error) {
 	}
 	return set, nil
 }
+
+// Index lists, for each route of a table, which matchers may mean its
+// requests, in order: a request then asks a few of many.
+func (t *Table) Index(matchers []*Matcher) [][]int32 {
+	index := make([][]int32, t.Len())
+	for route := range index {
+		for i, m := range matchers {
+			if m.CoversRoute(route) {
+				index[route] = append(index[route], int32(i))
+			}
+		}
+	}
+	return index
+}

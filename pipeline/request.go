@@ -114,7 +114,6 @@ type pass uint8
 // The passes of the walk.
 const (
 	looking pass = iota
-	claiming
 	storing
 	taking
 )

@@ -37,11 +37,12 @@ type Waiter interface {
 }
 
 // Sharer is a stage that needs shared state. It names its claims; the pipeline
-// asks for those of all stages in one call and turns refusals into decisions.
+// asks for those of all stages in one call, turns refusals into decisions, and
+// answers from its memory of refusals where it can.
 type Sharer interface {
 	Stage
-	// Claims appends the claims of a request. It is called once for each
-	// request that the look let pass. No claims means that it admits.
+	// Claims appends the claims of a request, cost and owner filled in. It is
+	// called after a Look that admits. No claims means that it admits.
 	Claims(r *Request, claims []store.Claim) []store.Claim
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/plimsoll-go/plimsoll/store"
 )
@@ -17,10 +18,6 @@ func (p *Pipeline) walk(ctx context.Context, r *Request) (done bool) {
 		if !p.look(r) {
 			return true
 		}
-		a.pass, a.cursor = claiming, 0
-	}
-	if a.pass == claiming {
-		p.claim(r)
 		a.pass, a.storePanics = storing, 0
 	}
 	if a.pass == storing {
@@ -33,7 +30,8 @@ func (p *Pipeline) walk(ctx context.Context, r *Request) (done bool) {
 	return true
 }
 
-// look asks every entry from memory; it holds nothing, so a refusal is final.
+// look asks every entry from memory, and collects what it will ask of the
+// store; it holds nothing, so a refusal is final.
 func (p *Pipeline) look(r *Request) (passed bool) {
 	a := &r.admission
 	for ; a.cursor < len(a.plan.entries); a.cursor++ {
@@ -41,7 +39,11 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 		if e.off() || e.Mode == Shadow && !a.virtual {
 			continue
 		}
-		if d := e.Stage.Look(r); d.Verdict != Admit && p.refused(r, a.cursor, d) {
+		d := e.Stage.Look(r)
+		if d.Verdict == Admit && e.sharer != nil {
+			d = p.claim(r, e)
+		}
+		if d.Verdict != Admit && p.refused(r, a.cursor, d) {
 			return false
 		}
 		if e.Mode == Shadow {
@@ -51,25 +53,25 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 	return true
 }
 
-// claim collects what the entries ask of the store.
-func (p *Pipeline) claim(r *Request) {
+// claim collects an entry's claims, and refuses those that are remembered to
+// have been refused.
+func (p *Pipeline) claim(r *Request, e *entry) Decision {
 	a := &r.admission
-	for ; a.cursor < len(a.plan.entries); a.cursor++ {
-		e := &a.plan.entries[a.cursor]
-		if e.sharer == nil || e.off() || e.Mode == Shadow && !a.virtual {
-			continue
+	from := len(a.batch.Claims)
+	claims := e.sharer.Claims(r, a.batch.Claims)
+	a.batch.Claims = claims
+	for i := from; i < len(claims); i++ {
+		c := &claims[i]
+		c.Tag, c.Group = uint8(a.cursor), store.Enforced
+		if e.Mode == Shadow {
+			c.Group = store.Shadow
 		}
-		from := len(a.batch.Claims)
-		claims := e.sharer.Claims(r, a.batch.Claims)
-		for i := from; i < len(claims); i++ {
-			claims[i].Tag = uint8(a.cursor)
-			claims[i].Group = store.Enforced
-			if e.Mode == Shadow {
-				claims[i].Group = store.Shadow
-			}
+		if g, denied := p.store.Denied(c.Owner, c.Limit, c.Cost, r.Now); denied {
+			r.Detail.refused(c, &g)
+			return Refuse(reasonOf(c, &g))
 		}
-		a.batch.Claims = claims
 	}
+	return Decision{}
 }
 
 // take takes the local permits in order.
@@ -108,8 +110,14 @@ func (p *Pipeline) refused(r *Request, i int, d Decision) bool {
 	}
 	a.virtual = false
 	p.observer.Shadowed(r, d)
-	p.releasePermits(r, Result{Outcome: NotRun}, Shadow)
-	p.settleShadow(r)
+	switch a.pass {
+	case looking:
+		a.batch.Claims = slices.DeleteFunc(a.batch.Claims, func(c store.Claim) bool { return c.Group == store.Shadow })
+	case storing: // the driver granted none of the shadow claims
+	case taking:
+		p.releasePermits(r, Result{Outcome: NotRun}, Shadow)
+		p.settleShadow(r)
+	}
 	return false
 }
 

@@ -59,3 +59,17 @@ func (c *Class) UnmarshalText(text []byte) error {
 	*c = parsed
 	return nil
 }
+
+// Set is a set of classes. The zero value stands for all of them.
+type Set uint8
+
+// SetOf collects classes; none means all.
+func SetOf(classes ...Class) (s Set) {
+	for _, c := range classes {
+		s |= 1 << c.Index()
+	}
+	return s
+}
+
+// Has reports whether a class is in the set.
+func (s Set) Has(c Class) bool { return s == 0 || s>>c.Index()&1 != 0 }

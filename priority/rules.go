@@ -32,8 +32,9 @@ type compiledRule struct {
 // NewRules compiles rules against a table that holds their patterns. base is
 // the class of requests that no rule means. The error names every fault.
 func NewRules(table *match.Table, base Class, rules ...Rule) (*Rules, error) {
-	compiled := &Rules{table: table, base: base, byRoute: make([][]int32, table.Len())}
+	compiled := &Rules{table: table, base: base}
 	var errs []error
+	var matchers []*match.Matcher
 	for i, r := range rules {
 		m, err := table.Compile(r.Match)
 		if err != nil {
@@ -48,12 +49,9 @@ func NewRules(table *match.Table, base Class, rules ...Rule) (*Rules, error) {
 			}
 		}
 		compiled.rules = append(compiled.rules, c)
-		for route := range compiled.byRoute {
-			if m.CoversRoute(route) {
-				compiled.byRoute[route] = append(compiled.byRoute[route], int32(len(compiled.rules)-1))
-			}
-		}
+		matchers = append(matchers, m)
 	}
+	compiled.byRoute = table.Index(matchers)
 	return compiled, errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/limit"
@@ -135,4 +136,16 @@ func (l *Limit) identify() *Limit {
 	}
 	l.Fingerprint = h.Sum64()
 	return l
+}
+
+// ValidName reports what is wrong with a limit's name: it is a label of
+// metrics and headers, and part of a key.
+func ValidName(name string) error {
+	strange := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	}
+	if name == "" || len(name) > 64 || strings.ContainsFunc(name, strange) {
+		return fmt.Errorf("store: a limit's name must be 1 to 64 letters, digits, - and _, got %q", name)
+	}
+	return nil
 }
