@@ -11,6 +11,9 @@ import (
 // then the store's part.
 func (p *Pipeline) unwind(r *Request, result Result) {
 	p.endAsking(r) // still asking when the walk was interrupted in the store
+	if result.At == 0 && r.admission.held != 0 {
+		result.At = p.Now()
+	}
 	p.releasePermits(r, result, Enforce)
 	p.settle(r, result)
 }
@@ -19,6 +22,9 @@ func (p *Pipeline) unwind(r *Request, result Result) {
 // that is the mode asked for. Each release is contained on its own.
 func (p *Pipeline) releasePermits(r *Request, result Result, mode Mode) {
 	a := &r.admission
+	if result.At == 0 && mode == Shadow && a.held != 0 {
+		result.At = p.Now()
+	}
 	for left := a.held; left != 0; {
 		i := bits.Len32(left) - 1
 		left &^= 1 << i
@@ -79,7 +85,11 @@ func (p *Pipeline) giveBack(r *Request, result Result, concerns func(store.Group
 	if len(returns) == 0 {
 		return
 	}
-	if now := p.Now(); now > a.batch.Now {
+	now := result.At
+	if now == 0 {
+		now = p.Now()
+	}
+	if now > a.batch.Now {
 		for i := range returns {
 			returns[i].Now = now
 		}
