@@ -74,5 +74,5 @@ const (
 type Result struct {
 	Outcome Outcome
 	Cost    int64 // what it cost in the end, for limits that charge afterwards; 0 leaves the charge as it is
-	At      int64 // when it ended, by Pipeline.Now; 0 lets the pipeline read the clock, once for all that is given back
+	At      int64 // when it ended, by Pipeline.Now; the pipeline reads the clock, once for all that it gives back, where this is 0
 }

@@ -110,6 +110,9 @@ func (p *Pipeline) Release(r *Request, result Result) {
 	if !r.admission.state.CompareAndSwap(held, released) {
 		return
 	}
+	if result.At == 0 {
+		result.At = p.Now()
+	}
 	p.holders.remove(r)
 	p.unwind(r, result)
 	p.observer.Released(r, result)

@@ -22,7 +22,7 @@ func (p *Pipeline) unwind(r *Request, result Result) {
 // that is the mode asked for. Each release is contained on its own.
 func (p *Pipeline) releasePermits(r *Request, result Result, mode Mode) {
 	a := &r.admission
-	if result.At == 0 && mode == Shadow && a.held != 0 {
+	if result.At == 0 && a.held != 0 { // a virtual request that ends
 		result.At = p.Now()
 	}
 	for left := a.held; left != 0; {
