@@ -1,0 +1,67 @@
+# Everything that a contributor or CI does has a target here. `make help` lists them.
+
+GO           ?= go
+TEST_TIMEOUT ?= 10m
+FUZZTIME     ?= 10s
+BENCHTIME    ?= 200ms
+BENCHCOUNT   ?= 5
+GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BIN          := $(CURDIR)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak bench path figures docs demo clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+build: ## build the command into bin/plimsoll
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o $(BIN)/plimsoll ./cmd/plimsoll
+
+test: deps format-check vet unit bench-module ## everything that must pass, with -race; installs what it needs
+
+deps: ## install the Debian packages that the tests need, if any is missing
+	@scripts/install-deps.sh
+
+format-check:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+unit:
+	$(GO) test -race -timeout $(TEST_TIMEOUT) ./...
+
+bench-module: # its own module, so that the rivals are nobody else's dependencies
+	cd bench && $(GO) vet ./... && $(GO) test -timeout $(TEST_TIMEOUT) ./...
+
+lint: $(BIN)/golangci-lint ## golangci-lint, both modules; the first run builds it
+	$(BIN)/golangci-lint run ./...
+	cd bench && $(BIN)/golangci-lint run --config ../.golangci.yml ./...
+
+$(BIN)/golangci-lint: Makefile
+	GOBIN=$(BIN) $(GO) install $(GOLANGCI)
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	scripts/fuzz.sh $(FUZZTIME)
+
+soak: ## property tests with 20,000 cases each under -race, then every fuzz target for 2m
+	scripts/soak.sh
+
+bench: ## measure ours and the rivals, and write docs/benchmarks.md
+	cd bench && $(GO) run ./cmd/report -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -out ../docs/benchmarks.md
+
+path: ## print the functions of the decision path, with their lengths
+	@$(GO) run ./internal/path
+
+figures: ## print how the code reads: lengths of functions and files, documented names
+	@$(GO) test -count=1 -run '^TestFigures$$' -v ./internal/deptest | grep -v -E '^(=== |--- |ok|PASS)'
+
+docs: ## regenerate the files that are generated
+	$(GO) generate ./...
+
+demo: ## a payments service in three times the traffic that it can bear
+	$(GO) run ./cmd/plimsoll demo
+
+clean: ## remove what was built
+	rm -rf bin build
