@@ -1,0 +1,148 @@
+package deptest
+
+// Floors is the table of this module. docs/architecture.md tells it in prose.
+var Floors = Table{
+	Floors: []Floor{
+		{
+			Package: "match", Level: 0,
+			Why:     "rules are written by people and asked by everybody; they know requests only as method, host, path and headers",
+			NoClock: "a rule means the same requests at any time",
+		},
+		{
+			Package: "priority", Level: 0, Beside: []string{"match"},
+			Why:     "a class is a word that every other package uses",
+			NoClock: "the moment is stamped on the request",
+		},
+		{
+			Package: "limit", Level: 0,
+			Why:     "arithmetic that any store runs, in Go or in a script of its own, and that is tested as functions",
+			NoClock: "time is an argument",
+			Bans: []Ban{
+				{"sync", "who stores the state guards it"},
+				{"context", "arithmetic neither waits nor is cancelled"},
+				{"io", "arithmetic reads and writes nothing"},
+				{"net", "arithmetic reads and writes nothing"},
+				{"os", "arithmetic reads and writes nothing"},
+				{"log", "arithmetic has nothing to tell an operator"},
+			},
+		},
+		{
+			Package: "store", Level: 1,
+			Why: "what is true of any store lives here once; a driver below it or a stage beside it would make it true of one",
+		},
+		{
+			Package: "store/storetest", Level: 2, Use: TestsOnly,
+			Why: "it judges any driver by the contract, so it may know the contract alone",
+		},
+		{
+			Package: "pipeline", Level: 2,
+			Why: "it runs any stage on any store behind any edge, so it may know none of them",
+		},
+		{
+			Package: "pipeline/stagetest", Level: 3, Use: TestsOnly,
+			Why: "it judges any stage by the contract, so it may know the contract alone",
+		},
+		{
+			Package: "store/memstore", Level: 3,
+			Why:  driverWhy,
+			Bans: []Ban{{"github.com/plimsoll-go/plimsoll/pipeline", "a driver keeps state; what a refusal does to a request is not its business"}},
+		},
+		{
+			Package: "stages/*", Level: 3,
+			Why: "a stage answers for itself; order, mode, faults and unwinding are the pipeline's, wiring is the configuration's",
+		},
+		{
+			Package: "identity", Level: 3,
+			Why: "who sends a request is found out in one place for every edge",
+		},
+		{
+			Package: "middleware/*", Level: 3, Beside: []string{"identity"},
+			Why: "an edge turns requests into pipeline requests and decisions into answers; it must work with any plan",
+		},
+		{
+			Package: "telemetry", Level: 3,
+			Why: "it observes what the pipeline tells every observer; asking a stage would make figures depend on the plan",
+		},
+		{
+			Package: "fleet", Level: 3,
+			Why: "membership and the heartbeat are the same whatever the stages do with them",
+		},
+		{
+			Package: "control", Level: 4,
+			Why:  "the control state is data; the configuration compiles it into plans",
+			Bans: []Ban{{"net/http", "the API over it is admin's; a change must be possible without a server"}},
+		},
+		{
+			Package: "config", Level: 4,
+			Why: "it builds plans and pipelines; whoever serves them gets them ready made",
+		},
+		{
+			Package: "admin", Level: 5,
+			Why: "it shows and changes what the control state and the pipeline offer, for any plan",
+		},
+		{
+			Package: "proxy", Level: 5,
+			Why: "a server is an edge with a socket; policy comes to it as a pipeline",
+		},
+		{
+			Package: "decision", Level: 5,
+			Why: "a server is an edge with a socket; policy comes to it as a pipeline",
+		},
+		{
+			Package: "sim", Level: 5,
+			Why:     "a simulated fleet runs the real stages, and nothing that serves",
+			NoClock: "its time is virtual",
+			Bans:    []Ban{{"net", "its network is virtual"}},
+		},
+		{Package: "internal/load", Level: 5, Why: "the load generator knows the service only from outside"},
+		{Package: "internal/demo", Level: 6, Why: "part of the command, in a package of its own so that it can be tested"},
+		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo"}, Why: "wiring only"},
+		{Package: "examples/*/*", Level: 5, Why: "a sample service, which the demo starts too, knows nothing of what protects it"},
+		{Package: "examples/*", Level: 6, Use: Nowhere, Why: "what a reader would write: it uses what anybody can use"},
+		{Package: "internal/deps", Level: 6, Use: Nowhere, Why: "pins modules, holds no code"},
+		{Package: "internal/deptest", Level: 5, Why: "judges the tree from outside"},
+		{Package: "internal/path", Level: 6, Use: Nowhere, Why: "reads the tree from outside"},
+	},
+	Exclusive: []Exclusive{
+		{
+			Import: "github.com/redis/go-redis", Only: []string{"store/redisstore", "internal/deps"},
+			Why: "a driver is the only user of its client",
+		},
+		{
+			Import: "github.com/prometheus/", Only: []string{"telemetry", "admin", "cmd/*", "internal/deps"},
+			Why: "stages know no metrics library: the pipeline calls one small observer",
+		},
+		{
+			Import: "go.opentelemetry.io/", Only: []string{"telemetry", "cmd/*", "internal/deps"},
+			Why: "stages know no metrics library: the pipeline calls one small observer",
+		},
+		{
+			Import: "google.golang.org/grpc", Only: []string{"middleware/grpcmw", "decision", "examples/*", "cmd/*"},
+			Why: "whoever protects an HTTP service does not link gRPC",
+		},
+		{
+			Import: "net/http", Only: []string{
+				"identity", "middleware/*", "telemetry", "admin", "proxy", "decision", "internal/load", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+			},
+			Why: "what decides must serve any protocol",
+		},
+		{
+			Import: "go.yaml.in/yaml", Only: []string{"config", "internal/deps"},
+			Why: "files are read in one place",
+		},
+		{
+			Import: "github.com/spf13/cobra", Only: []string{"cmd/*", "internal/deps"},
+			Why: "a library has no command line",
+		},
+		{
+			Import: "testing", Only: []string{"store/storetest", "pipeline/stagetest", "internal/deptest"},
+			Why: "it would link into every service",
+		},
+		{
+			Import: "pgregory.net/rapid", Only: []string{"store/storetest", "pipeline/stagetest", "internal/deps"},
+			Why: "it would link into every service",
+		},
+	},
+}
+
+const driverWhy = "one driver is linked without the others, and works for any stage"

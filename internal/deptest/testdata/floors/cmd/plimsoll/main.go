@@ -1,0 +1,5 @@
+package main
+
+import _ "github.com/plimsoll-go/plimsoll/proxy"
+
+func main() {}

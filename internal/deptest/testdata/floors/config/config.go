@@ -1,0 +1,3 @@
+package config
+
+import _ "github.com/plimsoll-go/plimsoll/stages/ratelimit"

@@ -1,0 +1,9 @@
+package match
+
+import (
+	"time"
+
+	_ "github.com/plimsoll-go/plimsoll/store"
+)
+
+var start = time.Now()

@@ -1,0 +1,3 @@
+package proxy
+
+import _ "github.com/plimsoll-go/plimsoll/cmd/plimsoll"

@@ -1,0 +1,3 @@
+package concurrency
+
+import _ "github.com/plimsoll-go/plimsoll/config"

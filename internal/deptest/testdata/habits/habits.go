@@ -1,0 +1,7 @@
+package habits
+
+import "time"
+
+type StageManager struct{}
+
+func pause() { time.Sleep(time.Second) } // no test

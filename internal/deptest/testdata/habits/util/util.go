@@ -1,0 +1,3 @@
+package util
+
+type limiterImpl struct{}

@@ -1,0 +1,3 @@
+package whole
+
+type Config struct{}

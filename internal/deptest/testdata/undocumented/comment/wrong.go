@@ -1,0 +1,2 @@
+// Package comment has its comment in the wrong file.
+package comment

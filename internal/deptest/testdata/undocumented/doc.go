@@ -1,0 +1,2 @@
+// Package good has a comment where it belongs.
+package good

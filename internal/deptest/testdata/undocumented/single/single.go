@@ -1,0 +1,2 @@
+// Package single is one file.
+package single
