@@ -70,9 +70,10 @@ func TestRunRenewsTheSlotsOfLongRequests(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- p.Run(ctx) }()
+		elapse(250 * time.Millisecond)
 		short := &pipeline.Request{}
 		p.Acquire(ctx, short)
-		elapse(50 * time.Millisecond)
+		elapse(100 * time.Millisecond) // the renewal at 300ms passes
 		p.Release(short, pipeline.Result{})
 		elapse(time.Second)
 		if slices.Contains(tr.calls, "renew slots") {
