@@ -8,7 +8,7 @@ import (
 
 // quiet is a stage with the full contract that does nothing, so that what is
 // counted is the pipeline's own.
-func quiet(t *testing.T) []pipeline.Entry {
+func quiet(t testing.TB) []pipeline.Entry {
 	return []pipeline.Entry{
 		{Name: "rate", Stage: &fixedSharer{claims: claimOf(tokens(t, "rate"))(nil)}},
 		{Name: "slots", Stage: &fixedSharer{claims: claimOf(slots(t, "slots"))(nil)}},

@@ -98,7 +98,6 @@ func (p *Pipeline) Acquire(ctx context.Context, r *Request) Decision {
 		p.holders.add(r)
 	} else {
 		p.unwind(r, Result{Outcome: NotRun})
-		a.state.Store(released)
 	}
 	p.observer.Decided(r, d)
 	return d
@@ -122,12 +121,11 @@ func (p *Pipeline) Release(r *Request, result Result) {
 func (p *Pipeline) InFlight() int { return p.holders.len() }
 
 func (p *Pipeline) begin(r *Request) {
-	if s := r.admission.state.Load(); s == deciding || s == held {
+	a := &r.admission
+	if a.state.Load() == held {
 		panic("pipeline: Acquire of a request that is in flight")
 	}
-	a := &r.admission
-	a.pipeline, a.plan = p, p.plan.Load()
-	a.state.Store(deciding)
+	a.plan = p.plan.Load()
 	a.decision = Decision{}
 	a.pass, a.cursor, a.virtual = looking, 0, true
 	a.held, a.granted, a.local, a.shadow, a.detached = 0, false, false, false, false

@@ -76,9 +76,8 @@ const maxEntries = 32
 
 // admission is what the pipeline keeps of a request.
 type admission struct {
-	pipeline *Pipeline
 	plan     *Plan
-	state    atomic.Uint32 // idle → deciding → held → released
+	state    atomic.Uint32 // idle → held → released
 	decision Decision
 
 	// The walk's own place, so that it can resume behind an entry that panicked.
@@ -104,7 +103,6 @@ type admission struct {
 // The states of an admission.
 const (
 	idle uint32 = iota
-	deciding
 	held
 	released
 )
