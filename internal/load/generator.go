@@ -17,8 +17,10 @@ const DefaultOutstanding = 8192
 
 // Config sets a generator.
 type Config struct {
+	// Plan is what to offer; see its fields. Required.
 	Plan Plan
-	Do   Do
+	// Do sends one arrival. Required.
+	Do Do
 	// Outstanding is how many arrivals may wait for their answers at once;
 	// further ones are counted as unsent. Above 0; default DefaultOutstanding.
 	Outstanding int

@@ -77,6 +77,7 @@ func (s *Service) Done() int { return int(s.done.Load()) }
 // Close sends away all who wait for a connection. Call it once, at the end.
 func (s *Service) Close() { close(s.closed) }
 
+// ServeHTTP answers one request, after as long as it takes.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
 
 // query waits for a connection and holds it for as long as a query takes. It
