@@ -113,6 +113,11 @@ func (p *Pipeline) Release(r *Request, result Result) {
 		result.At = p.Now()
 	}
 	p.holders.remove(r)
+	if result.Outcome != NotRun {
+		for _, i := range r.admission.plan.learn {
+			p.learnOne(r, i, result)
+		}
+	}
 	p.unwind(r, result)
 	p.observer.Released(r, result)
 }

@@ -69,7 +69,8 @@ type Entry struct {
 // Plan is a list of entries. It is immutable once made.
 type Plan struct {
 	entries []entry
-	waiting int // index of the entry that may wait, or -1
+	waiting int   // index of the entry that may wait, or -1
+	learn   []int // entries that learn from how requests end
 }
 
 // entry is an Entry with what its stage can do, looked up once.
@@ -80,6 +81,7 @@ type entry struct {
 	sharer   Sharer
 	detacher Detacher
 	ticker   Ticker
+	learner  Learner
 	panics   *atomic.Int32 // since the plan was made
 }
 
@@ -116,6 +118,10 @@ func NewPlan(entries ...Entry) (*Plan, error) {
 		made.sharer, _ = e.Stage.(Sharer)
 		made.detacher, _ = e.Stage.(Detacher)
 		made.ticker, _ = e.Stage.(Ticker)
+		if l, ok := e.Stage.(Learner); ok && l.Learns() {
+			made.learner = l
+			p.learn = append(p.learn, i)
+		}
 		if made.taker != nil {
 			lastTaker = i
 		}

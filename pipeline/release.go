@@ -45,6 +45,17 @@ func (p *Pipeline) releaseOne(r *Request, i int, result Result) {
 	r.admission.plan.entries[i].taker.Release(r, r.admission.permits[i], result)
 }
 
+func (p *Pipeline) learnOne(r *Request, i int, result Result) {
+	defer func() {
+		if value := recover(); value != nil {
+			p.panicked(r, i, value)
+		}
+	}()
+	if e := &r.admission.plan.entries[i]; !e.off() {
+		e.learner.Learn(r, result)
+	}
+}
+
 // settle gives the store's part back: slots always, tokens when the work did
 // not run, the difference when the cost turned out to be another.
 func (p *Pipeline) settle(r *Request, result Result) {

@@ -55,6 +55,15 @@ type Detacher interface {
 	Detach(r *Request, p Permit) Decision
 }
 
+// Learner is a stage that learns from how requests end.
+type Learner interface {
+	Stage
+	// Learns reports whether Learn is to be called; asked once for each plan.
+	Learns() bool
+	// Learn is called once for each admitted request that ran.
+	Learn(r *Request, result Result)
+}
+
 // Ticker is a stage whose live state adapts in the background.
 type Ticker interface {
 	Stage

@@ -40,6 +40,10 @@ type Limit struct {
 	Key pipeline.Owner
 	// Max is how many requests may be in flight, 1 or more; 0 refuses all.
 	Max int64
+	// Min makes the cap adaptive: it falls from Max towards Min, 1 … Max,
+	// while requests end as overload signals, and rises again afterwards.
+	// Default 0: the cap is fixed. Callers with an override keep theirs.
+	Min int64
 	// Lease is how long a slot is held for a worker that has fallen silent,
 	// 1s or more. Default 10s. Running requests renew it.
 	Lease time.Duration
@@ -62,6 +66,7 @@ type Override struct {
 type rule struct {
 	name      string
 	slots     caps
+	adaptive  *adaptive // nil when the cap is fixed
 	matcher   *match.Matcher
 	always    bool // the matcher has nothing to add to the route
 	classes   priority.Set
@@ -89,7 +94,7 @@ func (c *Config) table() (*match.Table, error) {
 }
 
 // compile prepares a limit; the error names every fault.
-func (l *Limit) compile(t *match.Table) (r rule, err error) {
+func (l *Limit) compile(t *match.Table, state *State) (r rule, err error) {
 	var errs []error
 	r = rule{name: l.Name, owner: l.Key, classes: priority.SetOf(l.Classes...)}
 	if err := store.ValidName(l.Name); err != nil {
@@ -102,6 +107,13 @@ func (l *Limit) compile(t *match.Table) (r rule, err error) {
 	}
 	if r.slots, err = l.prepare(Override{l.Max, l.Unlimited}); err != nil {
 		errs = append(errs, err)
+	}
+	if l.Min != 0 {
+		if l.Min < 1 || l.Min > l.Max {
+			errs = append(errs, fmt.Errorf("concurrency: min must be 1 to max (%d), got %d", l.Max, l.Min))
+		} else if err == nil && !l.Unlimited {
+			r.adaptive = newAdaptive(l, r.slots.short, state.cap(l.Name, l.Max))
+		}
 	}
 	r.overrides = make(map[string]*caps, len(l.Overrides))
 	for caller, o := range l.Overrides {

@@ -16,15 +16,22 @@ type Stage struct {
 	rules   []rule
 	byRoute [][]int32 // route id → rules worth asking, in order
 	looks   bool      // some rule refuses all
+	learns  bool      // some rule adapts
 }
 
 var (
 	_ pipeline.Sharer   = (*Stage)(nil)
 	_ pipeline.Streamer = (*Stage)(nil)
+	_ pipeline.Learner  = (*Stage)(nil)
+	_ pipeline.Ticker   = (*Stage)(nil)
 )
 
-// New prepares a stage. The error names every fault.
-func New(c Config) (*Stage, error) {
+// New prepares a stage. state carries adaptive caps over from the stage that
+// this one replaces; nil starts afresh. The error names every fault.
+func New(c Config, state *State) (*Stage, error) {
+	if state == nil {
+		state = NewState()
+	}
 	t, err := c.table()
 	if err != nil {
 		return nil, err
@@ -35,7 +42,7 @@ func New(c Config) (*Stage, error) {
 	names := map[string]bool{}
 	for i := range c.Limits {
 		l := &c.Limits[i]
-		r, err := l.compile(t)
+		r, err := l.compile(t, state)
 		if err == nil && names[l.Name] {
 			err = fmt.Errorf("concurrency: the name %q is taken", l.Name)
 		}
@@ -47,6 +54,7 @@ func New(c Config) (*Stage, error) {
 		s.rules = append(s.rules, r)
 		matchers = append(matchers, r.matcher)
 		s.looks = s.looks || r.refusesSome()
+		s.learns = s.learns || r.adaptive != nil
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -87,9 +95,15 @@ func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 func (s *Stage) Claims(r *pipeline.Request, claims []store.Claim) []store.Claim {
 	for _, i := range s.byRoute[s.table.Resolve(&r.Subject)] {
 		rule := &s.rules[i]
-		if c, meant := rule.capsFor(r); meant && c.short != nil {
-			claims = append(claims, store.Claim{Owner: rule.owner.Key(r), Limit: c.short, Cost: 1})
+		c, meant := rule.capsFor(r)
+		if !meant || c.short == nil {
+			continue
 		}
+		l := c.short
+		if rule.adaptive != nil && c == &rule.slots {
+			l = rule.adaptive.limit.Load()
+		}
+		claims = append(claims, store.Claim{Owner: rule.owner.Key(r), Limit: l, Cost: 1})
 	}
 	return claims
 }

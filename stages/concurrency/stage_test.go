@@ -31,7 +31,7 @@ func perCaller(t testing.TB) pipeline.Owner {
 
 func stage(t testing.TB, limits ...concurrency.Limit) *concurrency.Stage {
 	t.Helper()
-	s, err := concurrency.New(concurrency.Config{Limits: limits})
+	s, err := concurrency.New(concurrency.Config{Limits: limits}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestAllFaultsOfAConfigurationAreSaidAtOnce(t *testing.T) {
 		{Name: "twice", Max: 1},
 		{Name: "method", Max: 1, Match: match.Rule{Methods: []string{"FETCH"}}},
 		{Name: "override", Max: 1, Overrides: map[string]concurrency.Override{"bob": {Max: -3}}},
-	}})
+	}}, nil)
 	if err == nil {
 		t.Fatal("taken without a word")
 	}
