@@ -56,6 +56,15 @@ type Detail struct {
 	ResetAfter time.Duration
 }
 
+// Entry is the entry of the plan that a decision on the request came from; the
+// zero Entry before Acquire.
+func (r *Request) Entry(d Decision) Entry {
+	if p := r.admission.plan; p != nil && int(d.Entry) < len(p.entries) {
+		return p.entries[d.Entry].Entry
+	}
+	return Entry{}
+}
+
 // ID names the request across the fleet.
 func (r *Request) ID() store.ID { return r.admission.batch.ID }
 
