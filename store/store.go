@@ -47,6 +47,7 @@ type Batch struct {
 	ID     ID
 	Now    int64         // the asker's clock in nanoseconds since the epoch; in-process drivers decide by it, others by their store's clock
 	Budget time.Duration // how long the asker waits; in-process drivers never wait
+	Peek   bool          // answers as if the claims were made, and changes nothing
 	Claims []Claim
 	Grants []Grant // as long as Claims; written by the driver before it returns nil
 }
@@ -60,6 +61,7 @@ type Return struct {
 	At     int64 // when it was granted, by the clock of Batch.Now
 	Now    int64 // by the same clock
 	Tokens int64 // tokens: given back when above 0, charged when below; slots: ignored
+	Reset  bool  // tokens: the owner's state of this limit is forgotten, as if never used; Tokens is ignored
 }
 
 // Driver keeps the state of one store. All methods are called concurrently.
