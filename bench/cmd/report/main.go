@@ -1,0 +1,93 @@
+// Command report runs the benchmarks in rounds and writes what they say as a
+// page: medians, and ratios that were taken within a round.
+//
+// A shared machine drifts by a quarter within minutes. A round runs every
+// benchmark once, so that contestants are compared in the same minutes, and a
+// ratio is the median of the ratios of the rounds.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+type settings struct {
+	pattern   string
+	benchtime time.Duration
+	rounds    int
+	out       string
+	folder    string
+}
+
+func main() {
+	s := settings{folder: "."}
+	flag.StringVar(&s.pattern, "bench", ".", "regular `expression` of the benchmarks to run")
+	flag.DurationVar(&s.benchtime, "benchtime", 200*time.Millisecond, "least time of one benchmark in one round")
+	flag.IntVar(&s.rounds, "count", 5, "number of rounds, 1 or more")
+	flag.StringVar(&s.out, "out", "", "`file` to write the page to; standard output when empty")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) error {
+	if s.rounds < 1 {
+		return fmt.Errorf("-count must be 1 or more, got %d", s.rounds)
+	}
+	rounds, err := measure(ctx, s)
+	if err != nil {
+		return err
+	}
+	page := render(s, readMachine(), tabulate(rounds))
+	if s.out == "" {
+		_, err = os.Stdout.WriteString(page)
+		return err
+	}
+	return os.WriteFile(s.out, []byte(page), 0o644) //nolint:gosec // a page of the documentation is for everybody to read
+}
+
+// measure builds the benchmarks once and runs them in rounds.
+func measure(ctx context.Context, s settings) ([]round, error) {
+	scratch, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	binary := filepath.Join(scratch, "bench.test")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, s.folder)
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("building the benchmarks: %w", err)
+	}
+	var rounds []round
+	for i := range s.rounds {
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, s.rounds)
+		var output bytes.Buffer
+		//nolint:gosec // the binary is the one that was just built
+		test := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench="+s.pattern, "-test.benchtime="+s.benchtime.String(), "-test.timeout=1h")
+		test.Dir = s.folder
+		test.Stdout = io.MultiWriter(&output, os.Stderr)
+		test.Stderr = os.Stderr
+		if err := test.Run(); err != nil {
+			return nil, fmt.Errorf("round %d: %w", i+1, err)
+		}
+		r, err := parse(&output)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, r)
+	}
+	return rounds, nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write what is rendered as the wanted page")
+
+const firstRound = `goos: linux
+cpu: Some CPU
+BenchmarkRate/keys=1/g=1/plimsoll-2     1000   20.0 ns/op   0 B/op   0 allocs/op
+BenchmarkRate/keys=1/g=1/rival-a-2      1000   60.0 ns/op  32 B/op   2 allocs/op
+BenchmarkRate/keys=1/g=64/plimsoll-2    1000   4.25 ns/op   0 B/op   0 allocs/op
+BenchmarkRate/keys=1/g=64/rival-a-2     1000   90.0 ns/op   3.25 %refused  32 B/op   2 allocs/op
+BenchmarkProxy/none-2                   1000   100000 ns/op
+BenchmarkProxy/plimsoll-2               1000   104000 ns/op
+PASS
+`
+
+// In the second round the whole machine is three times slower: no ratio moves.
+const secondRound = `
+BenchmarkRate/keys=1/g=1/plimsoll-2     1000   60.0 ns/op   0 B/op   0 allocs/op
+BenchmarkRate/keys=1/g=1/rival-a-2      1000  180.0 ns/op  32 B/op   2 allocs/op
+BenchmarkRate/keys=1/g=64/plimsoll-2    1000   12.75 ns/op  0 B/op   0 allocs/op
+BenchmarkRate/keys=1/g=64/rival-a-2     1000  270.0 ns/op   3.25 %refused  32 B/op   2 allocs/op
+BenchmarkProxy/none-2                   1000   300000 ns/op
+BenchmarkProxy/plimsoll-2               1000   312000 ns/op
+`
+
+func rounds(t *testing.T, texts ...string) (list []round) {
+	t.Helper()
+	for _, text := range texts {
+		r, err := parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func TestRatiosAreTakenWithinARound(t *testing.T) {
+	tables := tabulate(rounds(t, firstRound, secondRound))
+	for _, c := range []struct {
+		table           int
+		way, contestant string
+		median, ratio   float64
+	}{
+		{0, "keys=1/g=1", "plimsoll", 40, 1},
+		{0, "keys=1/g=1", "rival-a", 120, 3},
+		{1, "", "none", 200000, 1},
+		{1, "", "plimsoll", 208000, 1.04},
+	} {
+		got := tables[c.table].cells[[2]string{c.way, c.contestant}]
+		if got.median != c.median || math.Abs(got.ratio-c.ratio) > 1e-9 {
+			t.Errorf("%s/%s: median %v, ratio %v, want %v, %v", c.way, c.contestant, got.median, got.ratio, c.median, c.ratio)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	m := machine{cpu: "Some CPU", cores: 2, goVersion: "go1.26", date: "2026-01-02"}
+	got := render(settings{rounds: 2, benchtime: time.Second}, m, tabulate(rounds(t, firstRound, secondRound)))
+	golden := filepath.Join("testdata", "page.md")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"nothing ran":        "PASS\n",
+		"a figure is broken": "BenchmarkX/a-2 10 fast ns/op\n",
+	} {
+		if _, err := parse(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
+		if got := median(c.values); got != c.want {
+			t.Errorf("median(%v) = %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+func TestCPUModel(t *testing.T) {
+	if got := cpuModel("processor : 0\nmodel name\t: AMD EPYC\n"); got != "AMD EPYC" {
+		t.Errorf("got %q", got)
+	}
+	if got := cpuModel(""); got == "" {
+		t.Error("no name at all")
+	}
+}
+
+// TestRun measures for real, shortly: a benchmark of this folder.
+func TestRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "page.md")
+	s := settings{pattern: "Median", benchtime: time.Millisecond, rounds: 2, out: out, folder: "."}
+	if err := run(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "| of-three |") {
+		t.Errorf("the benchmark is not in the page:\n%s", page)
+	}
+	s.rounds = 0
+	if err := run(t.Context(), s); err == nil {
+		t.Error("no rounds: no error")
+	}
+}
+
+func BenchmarkMedian(b *testing.B) {
+	b.Run("of-three", func(b *testing.B) {
+		for b.Loop() {
+			median([]float64{3, 1, 2})
+		}
+	})
+}

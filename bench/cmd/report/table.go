@@ -1,0 +1,105 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// table is one kind of work: its contestants against the ways of doing it.
+type table struct {
+	work        string
+	ways        []string
+	contestants []string
+	cells       map[[2]string]cell // by way and contestant
+}
+
+// cell is one contestant at one way of doing the work.
+type cell struct {
+	median  float64 // ns/op
+	ratio   float64 // to the base of the way, median of the rounds; 0 without a base
+	spread  float64 // (most − least) / median, over the rounds
+	allocs  float64
+	refused float64 // percent
+}
+
+// The bases of ratios: nothing at all where a row shows that, else ours.
+const (
+	nothing = "none"
+	ours    = "plimsoll"
+)
+
+// tabulate takes the medians of the rounds.
+func tabulate(rounds []round) (tables []*table) {
+	byWork := map[string]*table{}
+	for _, name := range rounds[0].order {
+		work, way, contestant := split(name)
+		t := byWork[work]
+		if t == nil {
+			t = &table{work: work, cells: map[[2]string]cell{}}
+			byWork[work] = t
+			tables = append(tables, t)
+		}
+		if !slices.Contains(t.ways, way) {
+			t.ways = append(t.ways, way)
+		}
+		if !slices.Contains(t.contestants, contestant) {
+			t.contestants = append(t.contestants, contestant)
+		}
+		t.cells[[2]string{way, contestant}] = summarize(rounds, name)
+	}
+	return tables
+}
+
+// split takes Work/how/it/is/done/contestant apart.
+func split(name string) (work, way, contestant string) {
+	work, rest, _ := strings.Cut(name, "/")
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
+		return work, "", rest
+	}
+	return work, rest[:i], rest[i+1:]
+}
+
+func summarize(rounds []round, name string) cell {
+	prefix := name[:strings.LastIndexByte(name, '/')+1]
+	var times, ratios, allocs, refused []float64
+	for _, r := range rounds {
+		got, ok := r.result[name]
+		if !ok {
+			continue
+		}
+		times = append(times, got["ns/op"])
+		allocs = append(allocs, got["allocs/op"])
+		refused = append(refused, got["%refused"])
+		if base := r.base(prefix); base > 0 {
+			ratios = append(ratios, got["ns/op"]/base)
+		}
+	}
+	m := median(times)
+	return cell{
+		median: m, ratio: median(ratios), allocs: median(allocs), refused: median(refused),
+		spread: (slices.Max(times) - slices.Min(times)) / m,
+	}
+}
+
+// base is the time that the contestants of a way are compared with.
+func (r round) base(prefix string) float64 {
+	for _, name := range []string{nothing, ours} {
+		if base, ok := r.result[prefix+name]; ok {
+			return base["ns/op"]
+		}
+	}
+	return 0
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
