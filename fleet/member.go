@@ -1,0 +1,174 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// jitter is how far a beat may be from its time, so that workers that were
+// started together do not call together for ever.
+const jitter = 0.2
+
+// Member is this process as a member of its fleet.
+type Member struct {
+	config  Config
+	epoch   uint64
+	terms   atomic.Pointer[Terms]
+	lease   atomic.Pointer[Lease] // nil before the first heartbeat was answered or missed
+	leaving atomic.Bool
+	running atomic.Bool
+	hurry   chan struct{}  // a beat is due now
+	calling chan struct{}  // full while the store is asked
+	refused store.PerClass // not reported yet; owned by Run
+}
+
+// New makes a member. It says nothing to the fleet before Run. The error names
+// every fault of the configuration.
+func New(c Config) (*Member, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	m := &Member{config: c, epoch: rand.Uint64(), hurry: make(chan struct{}, 1), calling: make(chan struct{}, 1)}
+	m.terms.Store(&c.Terms)
+	return m, nil
+}
+
+// Worker is the name that the fleet knows this process by.
+func (m *Member) Worker() string { return m.config.Worker }
+
+// SetTerms changes what the fleet is told, with a beat at once.
+func (m *Member) SetTerms(t Terms) error {
+	if err := t.validate(); err != nil {
+		return err
+	}
+	m.terms.Store(&t)
+	m.beatNow()
+	return nil
+}
+
+// Drain tells the fleet that this worker is shutting down: its capacity no
+// longer counts, what it still does counts on. Run goes on beating.
+func (m *Member) Drain() {
+	m.leaving.Store(true)
+	m.beatNow()
+}
+
+func (m *Member) beatNow() {
+	select {
+	case m.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// Run beats until the context ends, and takes its leave of the fleet then. Call
+// it once, in a goroutine.
+func (m *Member) Run(ctx context.Context) error {
+	if m.running.Swap(true) {
+		return errors.New("fleet: Run is running already")
+	}
+	defer m.running.Store(false)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			m.leave(ctx)
+			return ctx.Err()
+		case <-timer.C:
+		case <-m.hurry:
+		}
+		m.beat(ctx)
+		timer.Reset(m.pause())
+	}
+}
+
+func (m *Member) pause() time.Duration {
+	return time.Duration(float64(m.config.Beat) * (1 - jitter + 2*jitter*rand.Float64()))
+}
+
+// leave sends a last beat, so that the fleet need not wait for silence.
+func (m *Member) leave(ctx context.Context) {
+	m.leaving.Store(true)
+	m.beat(context.WithoutCancel(ctx))
+}
+
+// beat exchanges one heartbeat, within the time of one.
+func (m *Member) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, m.config.Beat)
+	defer cancel()
+	r := m.report()
+	v, err := m.call(ctx, r)
+	if err != nil {
+		m.missed(err)
+		return
+	}
+	m.refused = store.PerClass{}
+	m.lease.Store(&Lease{View: v, Heard: r.Now, Until: r.Now + int64(v.LeaseFor)})
+	if m.config.OnView != nil {
+		m.config.OnView(v)
+	}
+}
+
+// call asks the store, and leaves it alone when it does not answer: at most
+// one call is under way, even in a driver that does not heed its context.
+func (m *Member) call(ctx context.Context, r store.Report) (store.View, error) {
+	type answer struct {
+		view store.View
+		err  error
+	}
+	select {
+	case m.calling <- struct{}{}:
+	default:
+		return store.View{}, errors.New("fleet: the store has not answered the last heartbeat")
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if value := recover(); value != nil {
+				a.err = fmt.Errorf("fleet: the store panicked: %v", value)
+			}
+			<-m.calling
+			answers <- a
+		}()
+		a.view, a.err = m.config.Store.Sync(ctx, r)
+	}()
+	select {
+	case a := <-answers:
+		return a.view, a.err
+	case <-ctx.Done():
+		return store.View{}, ctx.Err()
+	}
+}
+
+// missed keeps the last lease and counts.
+func (m *Member) missed(err error) {
+	next := m.Lease()
+	next.Missed, next.Err = next.Missed+1, err
+	m.lease.Store(&next)
+}
+
+func (m *Member) report() store.Report {
+	terms := m.terms.Load()
+	r := store.Report{
+		Worker: m.config.Worker, Epoch: m.epoch, Now: m.config.Now(), Beat: m.config.Beat,
+		Draining: m.leaving.Load(), Capacity: m.config.Capacity(),
+		Reserve: terms.Reserve, Declared: terms.Declared,
+	}
+	if l := m.Lease(); r.Now < l.Until {
+		r.Lease = l.View.Lease
+	}
+	var refused store.PerClass
+	r.InFlight, r.Demanded, refused = m.config.Usage.Usage(r.Now)
+	for i := range refused {
+		m.refused[i] += refused[i]
+	}
+	r.Refused = m.refused
+	return r
+}
