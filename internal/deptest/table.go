@@ -101,6 +101,7 @@ var Floors = Table{
 		{Package: "examples/*", Level: 6, Use: Nowhere, Why: "what a reader would write: it uses what anybody can use"},
 		{Package: "internal/deps", Level: 6, Use: Nowhere, Why: "pins modules, holds no code"},
 		{Package: "internal/deptest", Level: 5, Why: "judges the tree from outside"},
+		{Package: "internal/mutants", Level: 6, Use: Nowhere, Why: "breaks the tree from outside"},
 		{Package: "internal/path", Level: 6, Use: Nowhere, Why: "reads the tree from outside"},
 	},
 	Exclusive: []Exclusive{

@@ -15,6 +15,7 @@ var rules = map[string]func(*Tree) []error{
 	"large":        TooLarge,
 	"habits":       func(t *Tree) []error { return append(SleepingTests(t), VagueNames(t)...) },
 	"siblings":     UnlikeSiblings,
+	"links":        BrokenLinks,
 }
 
 // TestPlanted runs every rule on a module with planted faults, each of which

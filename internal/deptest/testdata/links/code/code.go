@@ -1,0 +1,7 @@
+package code
+
+type Door struct{}
+
+func (d *Door) Open() {}
+
+func knock() {}

@@ -1,0 +1,3 @@
+module github.com/plimsoll-go/plimsoll
+
+go 1.26.0
