@@ -9,7 +9,7 @@ GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN          := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak bench path figures docs demo clean
+.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench path figures docs demo clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 
 soak: ## property tests with 20,000 cases each under -race, then every fuzz target for 2m
 	scripts/soak.sh
+
+mutants: ## plant faults one by one; the tests must catch each
+	$(GO) run ./internal/mutants
 
 bench: ## measure ours and the rivals, and write docs/benchmarks.md
 	cd bench && $(GO) run ./cmd/report -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -out ../docs/benchmarks.md
