@@ -13,43 +13,79 @@ type FixedWindow struct {
 	Window time.Duration // above 0
 }
 
-// Window is the state of a fixed window: the start of the window in
-// nanoseconds since the epoch, and what was taken in it. The zero value is
-// unused.
+// Window is the state of a fixed window: its start in nanoseconds since the
+// epoch, and what was taken in it. The zero value is unused.
 type Window struct {
 	Start int64
 	Used  int64
 }
 
-// Take asks for cost tokens at a moment given in nanoseconds since the epoch.
-// A clock that steps back finds the newer window, never a fresh older one.
-func (f *FixedWindow) Take(w Window, now, cost int64) (Window, Result) {
-	now = max(now, w.Start)
+// At is the window as it stands at a moment, in nanoseconds since the epoch;
+// moments before that count as it.
+//
+// A moment before the window's start finds the window unchanged when it is
+// behind by up to a second; when it is behind by more, the clock was set back,
+// and what was used counts in the window of that moment.
+func (f *FixedWindow) At(w Window, now int64) Window {
+	now = max(now, 0)
 	start := now - now%int64(f.Window)
-	if start > w.Start {
-		w = Window{Start: start}
+	switch {
+	case start > w.Start:
+		return Window{Start: start}
+	case w.Start-now > int64(behind):
+		return Window{Start: start, Used: w.Used}
 	}
-	end := time.Duration(start + int64(f.Window) - now)
-	left := max(0, f.Limit-w.Used)
-	if cost < 0 || cost > f.Limit {
-		return w, Result{Remaining: left, RetryAfter: Never, ResetAfter: end}
-	}
-	if cost > left {
-		return w, Result{Remaining: left, RetryAfter: end, ResetAfter: end}
-	}
-	w.Used += cost
-	return w, Result{OK: true, Remaining: left - cost, ResetAfter: end}
+	return w
 }
 
-// Add changes what was taken in the window that a charge was made in: by more
-// (above 0) or less (below 0). A window that has ended since is left alone.
-func (f *FixedWindow) Add(w Window, charged, change int64) Window {
-	if charged-charged%int64(f.Window) != w.Start {
-		return w
+// Take asks for cost tokens at a moment.
+func (f *FixedWindow) Take(w Window, now, cost int64) (Window, Result) {
+	w = f.At(w, now)
+	left := max(0, f.Limit-w.Used)
+	r := Result{Remaining: left, ResetAfter: f.until(w, now)}
+	switch {
+	case cost < 0 || cost > f.Limit:
+		r.RetryAfter = Never
+	case cost > left:
+		r.RetryAfter = f.end(w, now)
+	default:
+		w.Used += cost
+		r = Result{OK: true, Remaining: left - cost, ResetAfter: f.until(w, now)}
 	}
-	if change > 0 && w.Used > math.MaxInt64-change {
-		change = math.MaxInt64 - w.Used
+	return w, r
+}
+
+// Give returns tokens to the window that they were taken from; taken is the
+// moment when they were, or the start of the window if that is later. A window
+// that has ended since gives nothing for them.
+func (f *FixedWindow) Give(w Window, taken, tokens int64) Window {
+	if into := taken - w.Start; into >= 0 && into < int64(f.Window) {
+		w.Used -= min(w.Used, max(tokens, 0))
 	}
-	w.Used = max(0, w.Used+change)
 	return w
+}
+
+// Charge takes tokens whether they are there or not, up to the whole window:
+// what a caller owes for work that is done already.
+func (f *FixedWindow) Charge(w Window, now, tokens int64) Window {
+	w = f.At(w, now)
+	left := max(0, f.Limit-w.Used)
+	w.Used += min(left, max(tokens, 0))
+	return w
+}
+
+// end is the time until the window ends.
+func (f *FixedWindow) end(w Window, now int64) time.Duration {
+	if left := uint64(w.Start) - uint64(max(now, 0)) + uint64(f.Window); left < math.MaxInt64 {
+		return time.Duration(left)
+	}
+	return math.MaxInt64
+}
+
+// until is the time until the window is unused.
+func (f *FixedWindow) until(w Window, now int64) time.Duration {
+	if w.Used == 0 {
+		return 0
+	}
+	return f.end(w, now)
 }

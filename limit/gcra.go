@@ -14,20 +14,36 @@ import (
 // A token's emission interval T = period/count is rarely a whole number of
 // nanoseconds. Time is therefore counted in units of which a nanosecond has
 // exactly unit and a token exactly interval, both whole: nothing is rounded,
-// however fast or odd the rate.
+// however fast or odd the rate. Only where a full bucket of such units would
+// not fit a word (some hundred thousand tokens a day, and no common divisor)
+// the nearest slower rate that fits is taken instead; it is slower by less
+// than a billionth.
 type GCRA struct {
 	interval uint64 // units that a token costs, T
 	unit     uint64 // units in a nanosecond
 	capacity uint64 // units that may be owed, τ = burst·T
+	slack    uint64 // units that a clock may be behind before it counts as set back
 	burst    int64
 }
 
-// Debt is the state of a bucket at a moment: how many units of time it is
-// ahead of the clock, max(0, TAT − now). Zero, an unused bucket, is full.
+// Debt is how many units of time a bucket is ahead of the clock at a moment,
+// max(0, TAT − now). Zero, an unused bucket, is full.
 type Debt uint64
 
-// maxSpan bounds τ, so that a debt and any sum with one more cost fit a word.
-const maxSpan = math.MaxInt64 / 2
+// Bucket is a token bucket's state: what it owed, and the moment when it did,
+// in nanoseconds. The zero value is a full bucket.
+type Bucket struct {
+	Debt Debt
+	At   int64
+}
+
+// maxSpan bounds τ and slack, so that their sum with one more cost fits a word.
+const maxSpan = 1 << 62
+
+// behind is how far a clock may be behind the newest moment seen before it
+// counts as set back: requests are stamped when they arrive, and may be
+// decided in another order.
+const behind = time.Second
 
 // NewGCRA prepares a bucket of burst tokens that fills at a rate. Burst must
 // be 1 or more. A rate whose count is 0, or a burst too long to fill, is an
@@ -42,20 +58,36 @@ func NewGCRA(r Rate, burst int64) (GCRA, error) {
 	if burst < 1 {
 		return GCRA{}, fmt.Errorf("limit: burst must be 1 or more, got %d", burst)
 	}
-	count, period := uint64(r.Count), uint64(r.Period)
-	divisor := gcd(count, period)
-	g := GCRA{interval: period / divisor, unit: count / divisor, burst: burst}
-	span, exact := mulDiv(uint64(burst), g.interval, 1)
-	if !exact || span > maxSpan {
+	unit, interval := notFaster(uint64(r.Count), uint64(r.Period), maxSpan/uint64(burst))
+	if unit == 0 {
 		return GCRA{}, fmt.Errorf("limit: a burst of %d at %s is too long to count; lower the burst or use a simpler rate", burst, r)
 	}
-	g.capacity = uint64(span)
+	g := GCRA{interval: interval, unit: unit, capacity: uint64(burst) * interval, burst: burst}
+	second, _ := mulDiv(uint64(behind), unit, 1)
+	g.slack = max(g.capacity-g.interval, min(second, maxSpan))
 	return g, nil
 }
 
-// Take asks for cost tokens of a bucket with a debt.
+// Owed is what a bucket owes at a moment.
+//
+// A moment before the bucket's own one refills nothing. It is waited for when
+// it is behind by up to a second, or by less than a full bucket's time, and the
+// debt then exceeds a full bucket's; when it is behind by more, the clock was
+// set back, and no more is owed than a full bucket.
+func (g *GCRA) Owed(b Bucket, now int64) Debt {
+	d := min(b.Debt, Debt(g.capacity))
+	if now >= b.At {
+		return g.After(d, uint64(now)-uint64(b.At))
+	}
+	ahead, _ := mulDiv(uint64(b.At)-uint64(now), g.unit, 1)
+	if owed := uint64(d) + ahead; owed <= g.capacity+g.slack {
+		return Debt(owed)
+	}
+	return Debt(g.capacity)
+}
+
+// Take asks for cost tokens of a bucket that owes d.
 func (g *GCRA) Take(d Debt, cost int64) (Debt, Result) {
-	d = min(d, Debt(g.capacity)) // a debt from before a change of the limit
 	if cost < 0 || cost > g.burst {
 		return d, Result{Remaining: g.remaining(d), RetryAfter: Never, ResetAfter: g.toDuration(uint64(d))}
 	}
@@ -70,52 +102,64 @@ func (g *GCRA) Take(d Debt, cost int64) (Debt, Result) {
 	return after, Result{OK: true, Remaining: g.remaining(after), ResetAfter: g.toDuration(uint64(after))}
 }
 
-// Give returns cost tokens to a bucket, never above full; what a bucket has
-// forgotten in the meantime it cannot get back.
-func (g *GCRA) Give(d Debt, cost int64) Debt {
-	back, _ := mulDiv(uint64(max(cost, 0)), g.interval, 1)
-	return d - min(d, Debt(back))
+// Give returns cost tokens to a bucket that owes d, never above full. left is
+// what remained by now of the debt that the charge led to, After(debt, elapsed):
+// a bucket that refilled in the meantime has forgotten the charge, and gives
+// nothing for it.
+func (g *GCRA) Give(d Debt, cost int64, left Debt) Debt {
+	return d - min(d, left, g.worth(cost))
 }
 
 // Charge takes cost tokens whether they are there or not, up to one full
 // burst of debt: what a caller owes for work that is done already.
 func (g *GCRA) Charge(d Debt, cost int64) Debt {
-	more, _ := mulDiv(uint64(max(cost, 0)), g.interval, 1)
-	return min(d+min(Debt(more), Debt(g.capacity)), Debt(g.capacity))
+	full := Debt(g.capacity)
+	return max(d, min(d+min(g.worth(cost), full), full))
 }
 
 // After is what is left of a debt when elapsed nanoseconds have passed.
-func (g *GCRA) After(d Debt, elapsed int64) Debt {
-	if elapsed <= 0 {
-		return d
-	}
-	passed, _ := mulDiv(uint64(elapsed), g.unit, 1)
+func (g *GCRA) After(d Debt, elapsed uint64) Debt {
+	passed, _ := mulDiv(elapsed, g.unit, 1)
 	return d - min(d, Debt(passed))
 }
 
-// Units is a moment in units, modulo 2^64: the differences of two moments are
-// true as long as they are less than 2^63 units apart.
-func (g *GCRA) Units(now int64) uint64 { return uint64(now) * g.unit }
+// Convert carries a debt over from another limit: what was spent stays spent,
+// counted in tokens and rounded up to a unit, so raising a limit never lowers
+// what remains and lowering it mints nothing. It is cut to one full bucket.
+func (g *GCRA) Convert(from *GCRA, d Debt) Debt {
+	if *from == *g {
+		return d
+	}
+	return Debt(min(ceilMulDiv(uint64(d), g.interval, from.interval), g.capacity))
+}
 
-// Unit is the number of units in a nanosecond.
-func (g *GCRA) Unit() uint64 { return g.unit }
+// Spent is a debt in tokens, rounded up.
+func (g *GCRA) Spent(d Debt) int64 {
+	return int64(ceilMulDiv(uint64(min(d, Debt(g.capacity))), 1, g.interval))
+}
+
+// Owing is the debt of a bucket of which this many tokens are spent.
+func (g *GCRA) Owing(spent int64) Debt { return min(g.worth(spent), Debt(g.capacity)) }
 
 // Interval is the emission interval, rounded up to a nanosecond.
 func (g *GCRA) Interval() time.Duration { return g.toDuration(g.interval) }
 
-// Convert carries a debt over from another limit: what was spent stays spent,
-// counted in tokens, so raising a limit never lowers what remains and lowering
-// it mints nothing.
-func (g *GCRA) Convert(from *GCRA, d Debt) Debt {
-	if *from == *g || d == 0 {
-		return d
-	}
-	converted := ceilMulDiv(uint64(d), g.interval, from.interval)
-	return Debt(min(uint64(converted), g.capacity))
+// Capacity is the debt of an empty bucket.
+func (g *GCRA) Capacity() Debt { return Debt(g.capacity) }
+
+func (g *GCRA) worth(tokens int64) Debt {
+	units, _ := mulDiv(uint64(max(tokens, 0)), g.interval, 1)
+	return Debt(units)
 }
 
-func (g *GCRA) remaining(d Debt) int64 { return int64((g.capacity - uint64(d)) / g.interval) }
+func (g *GCRA) remaining(d Debt) int64 {
+	return int64((g.capacity - min(uint64(d), g.capacity)) / g.interval)
+}
 
+// toDuration is the time that units take, rounded up to a nanosecond.
 func (g *GCRA) toDuration(units uint64) time.Duration {
+	if g.unit == 1 {
+		return time.Duration(min(units, math.MaxInt64))
+	}
 	return time.Duration(ceilMulDiv(units, 1, g.unit))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -36,21 +35,21 @@ func ParseRate(text string) (Rate, error) {
 	if !ok {
 		return Rate{}, fmt.Errorf("limit: rate %q must be count/period, for example 100/s, 1000/min or 10/30s", text)
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(count), 10, 64)
-	if err != nil || n < 0 {
+	n, err := strconv.ParseUint(strings.TrimSpace(count), 10, 63)
+	if err != nil {
 		return Rate{}, fmt.Errorf("limit: rate %q: the count must be a whole number from 0 to %d", text, int64(math.MaxInt64))
 	}
 	period = strings.TrimSpace(period)
 	for _, p := range periods {
 		if p.name == period {
-			return Rate{n, p.period}, nil
+			return Rate{int64(n), p.period}, nil
 		}
 	}
 	d, err := time.ParseDuration(period)
 	if err != nil || d <= 0 {
 		return Rate{}, fmt.Errorf("limit: rate %q: the period must be s, min, h, day or a duration above 0 such as 30s", text)
 	}
-	return Rate{n, d}, nil
+	return Rate{int64(n), d}, nil
 }
 
 // String renders what ParseRate reads.
@@ -84,33 +83,3 @@ type Result struct {
 
 // Never is the RetryAfter of a cost that no waiting helps.
 const Never time.Duration = -1
-
-// mulDiv is floor(a·b/c) and whether a remainder was left, saturating at the
-// largest int64. a, b ≥ 0, c > 0.
-func mulDiv(a, b, c uint64) (quotient int64, exact bool) {
-	hi, lo := bits.Mul64(a, b)
-	if hi >= c {
-		return math.MaxInt64, false
-	}
-	q, rem := bits.Div64(hi, lo, c)
-	if q > math.MaxInt64 {
-		return math.MaxInt64, false
-	}
-	return int64(q), rem == 0
-}
-
-// ceilMulDiv is the smallest whole number not below a·b/c, saturating.
-func ceilMulDiv(a, b, c uint64) int64 {
-	q, exact := mulDiv(a, b, c)
-	if !exact && q < math.MaxInt64 {
-		q++
-	}
-	return q
-}
-
-func gcd(a, b uint64) uint64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
