@@ -1,0 +1,132 @@
+package workershed
+
+import (
+	"context"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
+)
+
+// judge answers for a request that finds no free room: it may wait if it is
+// likely to get a place in time, if there is a place to wait, and if its
+// caller does not have its share of places already.
+func (s *Stage) judge(r *pipeline.Request, class int) pipeline.Decision {
+	wait, hopeless := s.prospect(r, class, r.Now)
+	if hopeless || s.hasItsPlaces(r) {
+		return s.refuse(r, class, wait)
+	}
+	return pipeline.Decision{}
+}
+
+// hasItsPlaces reports whether the caller of a request has as many places in
+// the queue as one caller may have.
+func (s *Stage) hasItsPlaces(r *pipeline.Request) bool {
+	return s.state.queue.places.used(r.Caller.ID) >= placesFor(s.limit())
+}
+
+// prospect is how long a request would wait at least, and whether that, or
+// the length of the queue, is too much.
+func (s *Stage) prospect(r *pipeline.Request, class int, now int64) (wait time.Duration, hopeless bool) {
+	caps := s.shares.all(s.limit())
+	inFlight := s.state.slots.total()
+	need := inFlight + 1 - caps[class] + s.state.ahead(class)
+	if need <= 0 {
+		return 0, false
+	}
+	wait = s.state.outlook.wait(need, inFlight)
+	budget := s.budget(r, now)
+	return wait, caps[class] == 0 || budget <= 0 || wait > budget || s.queueFull(class, inFlight, &caps)
+}
+
+// queueFull reports whether the line of a class, or of a more important one,
+// has no place left. Of those that ask the store, as many count as will find
+// no room.
+func (s *Stage) queueFull(class, inFlight int, caps *[priority.Count]int) bool {
+	for ; class < priority.Count; class++ {
+		asking := int(s.state.asking[class].Load()) - max(0, caps[class]-inFlight)
+		if int(s.state.queue.queued[class].Load())+max(0, asking) >= s.queuePerClass {
+			return true
+		}
+	}
+	return false
+}
+
+// estimate answers without waiting whether a slot would have come free in
+// time. Then the request counts as if it had one: it runs in any case.
+func (s *Stage) estimate(r *pipeline.Request, class int) pipeline.Decision {
+	at := s.state.moment(r)
+	wait, hopeless := s.prospect(r, class, at)
+	if hopeless || !s.state.slots.take(class, maxSlots) {
+		return s.refuse(r, class, wait)
+	}
+	return s.took(class, at)
+}
+
+// wait waits for a slot. A slot that is handed over in the moment in which the
+// request gives up is used, or, if the client has left, given on.
+func (s *Stage) wait(ctx context.Context, r *pipeline.Request, class int) pipeline.Decision {
+	now := s.state.clock.now()
+	expected, hopeless := s.prospect(r, class, now)
+	if hopeless {
+		return s.refuse(r, class, expected)
+	}
+	w, took := s.state.queue.enter(s, class, entrant{r.Caller.ID, now})
+	switch {
+	case took:
+		return s.took(class, now)
+	case w == nil:
+		return s.refuse(r, class, expected)
+	}
+	defer s.state.queue.reuse(w)
+	w.timer.Reset(s.budget(r, now))
+	select {
+	case <-w.ready:
+		return s.took(class, s.state.clock.now())
+	case <-w.timer.C:
+		if s.state.queue.leave(w) {
+			return s.timeOut(r, class)
+		}
+		<-w.ready
+		return s.took(class, s.state.clock.now())
+	case <-ctx.Done():
+		if !s.state.queue.leave(w) {
+			<-w.ready
+			s.state.queue.give(class, s.state.clock.now())
+		}
+		return pipeline.Decision{Verdict: pipeline.Abandon}
+	}
+}
+
+// The refusals. Each says when to come back, from what the state knows.
+
+// drop refuses by the slow layer: come back when the level has sunk below the
+// cohort, at the soonest.
+func (s *Stage) drop(r *pipeline.Request, class int, level float64) pipeline.Decision {
+	s.state.refused.level[class].Add(1)
+	return s.refused(r, pipeline.WorkerShed, backIn(level, class, r.Cohort, &s.ramp))
+}
+
+// refuse refuses for want of room: come back when those that are ahead have
+// ended, and not before another could have waited.
+func (s *Stage) refuse(r *pipeline.Request, class int, expected time.Duration) pipeline.Decision {
+	s.state.refused.room[class].Add(1)
+	return s.refused(r, pipeline.WorkerShed, expected)
+}
+
+// timeOut refuses after a wait.
+func (s *Stage) timeOut(r *pipeline.Request, class int) pipeline.Decision {
+	s.state.refused.timeOut[class].Add(1)
+	inFlight := s.state.slots.total()
+	need := max(1, inFlight+1-s.capOf(class)+s.state.ahead(class))
+	return s.refused(r, pipeline.QueueTimeout, s.state.outlook.wait(need, inFlight))
+}
+
+// longestRetry bounds a hint: nobody knows more than that.
+const longestRetry = 10 * time.Minute
+
+func (s *Stage) refused(r *pipeline.Request, why pipeline.Reason, back time.Duration) pipeline.Decision {
+	s.state.meter.refused.Add(1)
+	r.Detail = pipeline.Detail{Rule: Rule, RetryAfter: min(max(back, s.maxWait), longestRetry)}
+	return pipeline.Refuse(why)
+}

@@ -1,0 +1,221 @@
+package workershed
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
+)
+
+// State is what a worker holds and what it has learnt: requests in flight, the
+// queue, the limit, the level. It outlives the stages that are made on it. Use
+// NewState. All methods are safe for concurrent use.
+type State struct {
+	slots   slots
+	limit   atomic.Int64  // the reduced limit, or unlimited
+	level   atomic.Uint64 // bits of the slow layer's level
+	asking  [priority.Count]atomic.Int32
+	remote  atomic.Bool // the store takes time, so the stamp of a request is old when it takes
+	outlook outlook
+	queue   queue
+	streams gauge
+	exempt  gauge
+	refused refusals
+	meter   meter
+	clock   clock
+	history timeline
+
+	current atomic.Pointer[settings] // of the stage that ticked last
+
+	ticking  sync.Mutex // guards what follows
+	delay    func() time.Duration
+	limiter  limiter
+	slow     level
+	pinned   bool
+	usage    usage
+	pace     pace
+	measured measured
+}
+
+// unlimited is the limit of a state that has not lowered it.
+const unlimited = math.MaxInt64
+
+// refusals count by class since the state was made.
+type refusals struct {
+	level, room, timeOut [priority.Count]atomic.Uint64
+}
+
+// measured is what the last tick found.
+type measured struct {
+	runQueue    time.Duration
+	utilization float64
+	demand      float64
+}
+
+// NewState makes the state of a worker on which nothing runs.
+func NewState() *State {
+	s := &State{clock: newClock(), delay: newRunQueue().p90}
+	s.queue.slots, s.queue.places = &s.slots, newPlaces()
+	s.pace.outlook = &s.outlook
+	s.limit.Store(unlimited)
+	return s
+}
+
+// moment is when a request takes. Its own stamp serves, unless it has asked a
+// store since, or cannot be true.
+func (s *State) moment(r *pipeline.Request) int64 {
+	const plausible = int64(time.Minute)
+	since := s.meter.since.Load()
+	if s.remote.Load() || since != 0 && (r.Now < since-plausible || r.Now > since+plausible) {
+		return s.clock.now()
+	}
+	return r.Now
+}
+
+// ahead is how many requests of a class and of more important ones wait, or
+// will perhaps wait because they ask the store.
+func (s *State) ahead(class int) (n int) {
+	for ; class < priority.Count; class++ {
+		n += int(s.queue.queued[class].Load()) + int(s.asking[class].Load())
+	}
+	return n
+}
+
+func (s *State) levelNow() float64 { return math.Float64frombits(s.level.Load()) }
+
+// shortestWindow is the least time between two ticks that count: two pipelines
+// on one state must not make it adapt at twice the pace.
+const shortestWindow = 50 * time.Millisecond
+
+// tick lets the state adapt, under the settings of the stage that ticks.
+func (s *State) tick(now int64, c *settings) {
+	s.ticking.Lock()
+	defer s.ticking.Unlock()
+	s.clock.follow(now)
+	if since := s.meter.since.Load(); since != 0 && now >= since && now-since < int64(shortestWindow) {
+		return
+	}
+	s.adopt(c, now)
+	delay := s.delay()
+	r, ok := s.meter.read(now, s.slots.total())
+	if !ok {
+		return
+	}
+	s.measured.runQueue = delay
+	good := delay < calmRunQueue && r.dropped == 0 && s.slow.value == 0 && s.measured.utilization < lowUse
+	s.pace.learn(&r, &s.meter, now, good)
+	s.adapt(&r, now, c)
+	s.climb(&r, now, c)
+	s.queue.raised(now)
+}
+
+// adopt notes that other settings hold now.
+func (s *State) adopt(c *settings, now int64) {
+	before := s.current.Swap(c)
+	if before == nil || before == c {
+		return
+	}
+	from, to := s.limitUnder(before), s.limitUnder(c)
+	if from != to {
+		s.history.note(Change{Subject: Limit, Signal: Settings, Value: float64(c.maxInFlight), From: float64(from), To: float64(to), Began: now, Ended: now})
+	}
+}
+
+// adapt moves the limit.
+func (s *State) adapt(r *reading, now int64, c *settings) {
+	if !c.adapts {
+		s.limiter = limiter{}
+		s.limit.Store(unlimited)
+		return
+	}
+	from := s.limiter.limit(c.maxInFlight)
+	floor := min(max(runtime.GOMAXPROCS(0), priority.Count), c.maxInFlight)
+	p := pressure{delay: s.measured.runQueue, busy: r.busy, ended: r.ended, dropped: r.dropped}
+	next, signal := s.limiter.next(p, floor, c.maxInFlight)
+	s.limiter = next
+	to := next.limit(c.maxInFlight)
+	if next.reduced == 0 {
+		s.limit.Store(unlimited)
+	} else {
+		s.limit.Store(int64(to))
+	}
+	if from != to {
+		s.history.note(Change{Subject: Limit, Signal: signal, Value: p.value(signal, &next), From: float64(from), To: float64(to), Began: now, Ended: now})
+	}
+}
+
+// value is the figure behind a signal.
+func (p *pressure) value(s Signal, l *limiter) float64 {
+	switch s {
+	case RunQueue:
+		return p.delay.Seconds()
+	case TimeOuts:
+		return l.dropped / l.ended
+	default:
+		return p.busy
+	}
+}
+
+// climb moves the level, once a second.
+func (s *State) climb(r *reading, now int64, c *settings) {
+	seconds := r.length.Seconds()
+	over := s.usage.add(usedSecond{
+		busy:    r.busy * seconds,
+		room:    float64(s.limitUnder(c)) * seconds,
+		refused: float64(r.refused) * time.Duration(s.outlook.service.Load()).Seconds(),
+		length:  r.length,
+	})
+	if !over {
+		return
+	}
+	var step time.Duration
+	s.measured.utilization, s.measured.demand, step = s.usage.over(c.ramp.window)
+	if s.pinned {
+		return
+	}
+	next := level{}
+	if c.ramps {
+		next = s.slow.next(s.measured.utilization, step, &c.ramp)
+	}
+	s.setLevel(next, Utilization, s.measured.utilization, now)
+}
+
+func (s *State) setLevel(next level, signal Signal, value float64, now int64) {
+	from := s.slow.value
+	s.slow = next
+	s.level.Store(math.Float64bits(next.value))
+	if from != next.value {
+		s.history.note(Change{Subject: Level, Signal: signal, Value: value, From: from, To: next.value, Began: now, Ended: now})
+	}
+}
+
+// limitUnder is the limit under some settings.
+func (s *State) limitUnder(c *settings) int {
+	if !c.adapts {
+		return c.maxInFlight
+	}
+	return int(min(s.limit.Load(), int64(c.maxInFlight)))
+}
+
+// Pin holds the slow layer at a level from now on: 0 drops nothing, 1 all of
+// Low, 2 Normal too, 3 High too. Values outside are clamped. To freeze it, pin
+// the level of a Snapshot.
+func (s *State) Pin(at float64) {
+	s.ticking.Lock()
+	defer s.ticking.Unlock()
+	s.pinned = true
+	at = unit(at/maxLevel) * maxLevel
+	s.setLevel(level{value: at}, Operator, at, s.clock.now())
+}
+
+// Unpin lets the slow layer go on from where it was pinned: it sinks at its
+// own pace, and stops by itself when utilization rises again.
+func (s *State) Unpin() {
+	s.ticking.Lock()
+	defer s.ticking.Unlock()
+	s.pinned = false
+}
