@@ -88,7 +88,7 @@ func measure(b *testing.B, c contestant, w workload, goroutines int) {
 		}
 		b.ReportAllocs()
 		b.ResetTimer()
-		refused := int64(0)
+		var refused int64
 		if goroutines == 1 {
 			refused = alone(b, spawn(), order)
 		} else {

@@ -98,7 +98,7 @@ func throttledRate(b *testing.B) func() func(int) bool {
 	})
 }
 
-func ululeRate(b *testing.B) func() func(int) bool {
+func ululeRate(*testing.B) func() func(int) bool {
 	l := limiter.New(ululestore.NewStore(), limiter.Rate{Period: time.Hour, Limit: math.MaxInt64})
 	ctx := context.Background()
 	return each(func(key int) bool {

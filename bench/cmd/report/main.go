@@ -35,8 +35,9 @@ func main() {
 	flag.StringVar(&s.out, "out", "", "`file` to write the page to; standard output when empty")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, s); err != nil {
+	err := run(ctx, s)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
@@ -55,7 +56,7 @@ func run(ctx context.Context, s settings) error {
 		_, err = os.Stdout.WriteString(page)
 		return err
 	}
-	return os.WriteFile(s.out, []byte(page), 0o644) //nolint:gosec // a page of the documentation is for everybody to read
+	return os.WriteFile(s.out, []byte(page), 0o644)
 }
 
 // measure builds the benchmarks once and runs them in rounds.
@@ -75,8 +76,8 @@ func measure(ctx context.Context, s settings) ([]round, error) {
 	for i := range s.rounds {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, s.rounds)
 		var output bytes.Buffer
-		//nolint:gosec // the binary is the one that was just built
-		test := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench="+s.pattern, "-test.benchtime="+s.benchtime.String(), "-test.timeout=1h")
+		test := exec.CommandContext(ctx, binary,
+			"-test.run=^$", "-test.bench="+s.pattern, "-test.benchtime="+s.benchtime.String(), "-test.timeout=1h")
 		test.Dir = s.folder
 		test.Stdout = io.MultiWriter(&output, os.Stderr)
 		test.Stderr = os.Stderr
