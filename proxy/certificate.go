@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// certificate is the one to serve with. A handshake costs it one atomic load.
+type certificate struct {
+	files   ServerTLS
+	log     *slog.Logger
+	current atomic.Pointer[tls.Certificate]
+
+	mu         sync.Mutex // guards the files as they were read last
+	chain, key []byte
+
+	lastError string // that was logged; only follow uses it
+}
+
+// reloadEvery is how often the files are read.
+const reloadEvery = 10 * time.Second
+
+// server makes the configuration of the listener.
+func (c *certificate) server() (*tls.Config, error) {
+	config := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
+	fault := c.load()
+	if c.files.ClientCAFile != "" {
+		pool, err := readAuthorities(c.files.ClientCAFile)
+		config.ClientCAs, config.ClientAuth = pool, tls.RequireAndVerifyClientCert
+		fault = errors.Join(fault, err)
+	}
+	return config, fault
+}
+
+// load reads the files. A pair that does not fit changes nothing: the files
+// are seldom replaced in the same moment.
+func (c *certificate) load() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	chain, chainErr := os.ReadFile(c.files.CertFile)
+	key, keyErr := os.ReadFile(c.files.KeyFile)
+	if err := errors.Join(chainErr, keyErr); err != nil {
+		return fmt.Errorf("proxy: certificate: %w", err)
+	}
+	if bytes.Equal(chain, c.chain) && bytes.Equal(key, c.key) {
+		return nil
+	}
+	pair, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return fmt.Errorf("proxy: certificate %s: %w", c.files.CertFile, err)
+	}
+	c.current.Store(&pair)
+	c.chain, c.key = chain, key
+	return nil
+}
+
+// follow reads the files every while until the context ends. It says once what
+// is wrong with them.
+func (c *certificate) follow(ctx context.Context) {
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.report(c.load())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *certificate) report(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said != "" && said != c.lastError && c.log != nil {
+		c.log.Error("the certificate stays as it was", "error", err)
+	}
+	c.lastError = said
+}
