@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
+	"github.com/failsafe-go/failsafe-go/failsafehttp"
+	"github.com/failsafe-go/failsafe-go/ratelimiter"
+	"github.com/go-chi/httprate"
+	"github.com/sethvargo/go-limiter/httplimit"
+	"github.com/sethvargo/go-limiter/memorystore"
+	"github.com/throttled/throttled/v2"
+	throttledstore "github.com/throttled/throttled/v2/store/memstore"
+	"github.com/ulule/limiter/v3"
+	"github.com/ulule/limiter/v3/drivers/middleware/stdlib"
+	ululestore "github.com/ulule/limiter/v3/drivers/store/memory"
+)
+
+// protection is a middleware: what stands around the handler.
+type protection struct {
+	name string
+	wrap func(b *testing.B, next http.Handler) http.Handler
+}
+
+// protections limit by address or by key, in the way of their documentation.
+// failsafe-rate and failsafe-adaptive have one limit for all callers.
+func protections() []protection {
+	return []protection{
+		{"none", func(_ *testing.B, next http.Handler) http.Handler { return next }},
+		{"httprate", func(_ *testing.B, next http.Handler) http.Handler {
+			return httprate.LimitByIP(math.MaxInt32, time.Hour)(next)
+		}},
+		{"ulule", func(_ *testing.B, next http.Handler) http.Handler {
+			return stdlib.NewMiddleware(limiter.New(ululestore.NewStore(), limiter.Rate{Period: time.Hour, Limit: math.MaxInt64})).Handler(next)
+		}},
+		{"throttled", wrapThrottled},
+		{"go-limiter", wrapGoLimiter},
+		{"failsafe-rate", func(_ *testing.B, next http.Handler) http.Handler {
+			return failsafehttp.NewHandler(next, ratelimiter.NewBursty[*http.Response](burst, time.Second))
+		}},
+		{"failsafe-adaptive", func(_ *testing.B, next http.Handler) http.Handler {
+			return failsafehttp.NewHandler(next, adaptivelimiter.NewBuilder[*http.Response]().WithLimits(room, 2*room, room).Build())
+		}},
+	}
+}
+
+func wrapThrottled(b *testing.B, next http.Handler) http.Handler {
+	b.Helper()
+	s, err := throttledstore.NewCtx(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{MaxRate: throttled.PerDuration(burst, time.Second), MaxBurst: burst / 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	limited := throttled.HTTPRateLimiterCtx{RateLimiter: l, VaryBy: &throttled.VaryBy{RemoteAddr: true}}
+	return limited.RateLimit(next)
+}
+
+func wrapGoLimiter(b *testing.B, next http.Handler) http.Handler {
+	b.Helper()
+	s, err := memorystore.New(&memorystore.Config{Tokens: burst, Interval: 24 * time.Hour})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := httplimit.NewMiddleware(s, httplimit.IPKeyFunc())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m.Handle(next)
+}
+
+// BenchmarkMiddleware sends requests that pass.
+func BenchmarkMiddleware(b *testing.B) {
+	b.Run("direct", func(b *testing.B) {
+		for _, p := range protections() {
+			b.Run(p.name, func(b *testing.B) { calls(b, p.wrap(b, answer)) })
+		}
+	})
+	b.Run("socket", func(b *testing.B) {
+		for _, p := range protections() {
+			b.Run(p.name, func(b *testing.B) { exchanges(b, serve(b, p.wrap(b, answer)), "/", http.StatusOK) })
+		}
+	})
+}
