@@ -46,6 +46,15 @@ func (f fraction) towards(o fraction, stride uint64) fraction {
 	return fraction{f.num + stride*o.num, f.den + stride*o.den}
 }
 
+// product is a·b, saturating at the largest int64 so that it can be added to.
+func product(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return lo
+}
+
 // mulDiv is floor(a·b/c) and whether that is exact, saturating at the largest
 // int64 so that two of them can be added. c must be above 0.
 func mulDiv(a, b, c uint64) (quotient uint64, exact bool) {

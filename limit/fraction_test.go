@@ -15,8 +15,11 @@ func drawWord(t *rapid.T, name string) uint64 {
 func TestMulDiv(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawWord(t, "a"), drawWord(t, "b"), max(drawWord(t, "c"), 1)
-		product := new(big.Int).Mul(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
-		want, rem := new(big.Int).DivMod(product, new(big.Int).SetUint64(c), new(big.Int))
+		ab := new(big.Int).Mul(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
+		if whole, _ := mulDiv(a, b, 1); product(a, b) != whole {
+			t.Fatalf("%d·%d = %d, want %d", a, b, product(a, b), whole)
+		}
+		want, rem := new(big.Int).DivMod(ab, new(big.Int).SetUint64(c), new(big.Int))
 		got, exact := mulDiv(a, b, c)
 		ceiled := ceilMulDiv(a, b, c)
 		if !want.IsInt64() {

@@ -37,7 +37,8 @@ type Bucket struct {
 	At   int64
 }
 
-// maxSpan bounds τ and slack, so that their sum with one more cost fits a word.
+// maxSpan bounds τ and slack: their sum, the most that is ever owed, takes 63
+// bits, and with one more cost 64.
 const maxSpan = 1 << 62
 
 // behind is how far a clock may be behind the newest moment seen before it
@@ -63,8 +64,7 @@ func NewGCRA(r Rate, burst int64) (GCRA, error) {
 		return GCRA{}, fmt.Errorf("limit: a burst of %d at %s is too long to count; lower the burst or use a simpler rate", burst, r)
 	}
 	g := GCRA{interval: interval, unit: unit, capacity: uint64(burst) * interval, burst: burst}
-	second, _ := mulDiv(uint64(behind), unit, 1)
-	g.slack = max(g.capacity-g.interval, min(second, maxSpan))
+	g.slack = max(g.capacity-g.interval, min(product(uint64(behind), unit), maxSpan-1))
 	return g, nil
 }
 
@@ -75,12 +75,11 @@ func NewGCRA(r Rate, burst int64) (GCRA, error) {
 // debt then exceeds a full bucket's; when it is behind by more, the clock was
 // set back, and no more is owed than a full bucket.
 func (g *GCRA) Owed(b Bucket, now int64) Debt {
-	d := min(b.Debt, Debt(g.capacity))
+	d := min(b.Debt, Debt(g.capacity+g.slack))
 	if now >= b.At {
 		return g.After(d, uint64(now)-uint64(b.At))
 	}
-	ahead, _ := mulDiv(uint64(b.At)-uint64(now), g.unit, 1)
-	if owed := uint64(d) + ahead; owed <= g.capacity+g.slack {
+	if owed := uint64(d) + product(uint64(b.At)-uint64(now), g.unit); owed <= g.capacity+g.slack {
 		return Debt(owed)
 	}
 	return Debt(g.capacity)
@@ -119,8 +118,7 @@ func (g *GCRA) Charge(d Debt, cost int64) Debt {
 
 // After is what is left of a debt when elapsed nanoseconds have passed.
 func (g *GCRA) After(d Debt, elapsed uint64) Debt {
-	passed, _ := mulDiv(elapsed, g.unit, 1)
-	return d - min(d, Debt(passed))
+	return d - min(d, Debt(product(elapsed, g.unit)))
 }
 
 // Convert carries a debt over from another limit: what was spent stays spent,
@@ -148,8 +146,7 @@ func (g *GCRA) Interval() time.Duration { return g.toDuration(g.interval) }
 func (g *GCRA) Capacity() Debt { return Debt(g.capacity) }
 
 func (g *GCRA) worth(tokens int64) Debt {
-	units, _ := mulDiv(uint64(max(tokens, 0)), g.interval, 1)
-	return Debt(units)
+	return Debt(product(uint64(max(tokens, 0)), g.interval))
 }
 
 func (g *GCRA) remaining(d Debt) int64 {
