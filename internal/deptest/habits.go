@@ -28,20 +28,22 @@ func SleepingTests(t *Tree) (faults []error) {
 }
 
 // inBubble reports whether a node stands in a function that is given to
-// synctest.Test.
+// synctest.Test, or in one that may be called from there: no test itself, in a
+// file that has bubbles.
 func inBubble(f *File, node ast.Node) bool {
 	within := func(n ast.Node) bool { return n.Pos() <= node.Pos() && node.End() <= n.End() }
-	synctest := f.importedAs("testing/synctest")
-	if synctest == "" {
+	bubbles := f.uses("testing/synctest", "Test")
+	if len(bubbles) == 0 {
 		return false
+	}
+	for _, decl := range f.Syntax.Decls {
+		if d, ok := decl.(*ast.FuncDecl); ok && within(d) && !strings.HasPrefix(d.Name.Name, "Test") {
+			return true
+		}
 	}
 	for n := range ast.Preorder(f.Syntax) {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || !within(call) {
-			continue
-		}
-		method, ok := call.Fun.(*ast.SelectorExpr)
-		if ok && fmt.Sprint(method.X) == synctest && method.Sel.Name == "Test" {
+		if ok && within(call) && slices.Contains(bubbles, ast.Node(call.Fun)) {
 			return true
 		}
 	}

@@ -17,3 +17,5 @@ func TestSkips(t *testing.T) {
 	}
 	t.Run("inner", func(t *testing.T) { t.SkipNow() })
 }
+
+func inTheBubble() { nap.Sleep(nap.Second) }

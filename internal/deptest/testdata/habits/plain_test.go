@@ -1,0 +1,5 @@
+package habits
+
+import "time"
+
+func pauseOutside() { time.Sleep(1) }
