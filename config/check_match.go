@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/plimsoll-go/plimsoll/match"
+)
+
+// rules checks the rules of priority, among them that each can count: none
+// stands behind one that means every request, or the same requests.
+func (c *checker) rules() {
+	everything := fmt.Sprint(RuleMatch{})
+	seen := map[string]int{}
+	for i := range c.Priority.Rules {
+		m := &c.Priority.Rules[i].Match
+		path := fmt.Sprintf("priority.rules[%d]", i)
+		c.match(&m.RequestMatch, path+".match")
+		if c.doubtful(path) {
+			continue
+		}
+		first, hidden := seen[everything]
+		if !hidden {
+			first, hidden = seen[fmt.Sprint(*m)]
+		}
+		if hidden {
+			c.fault(path, fmt.Sprintf("never counts: priority.rules[%d] means the same requests and comes first", first))
+			continue
+		}
+		seen[fmt.Sprint(*m)] = i
+	}
+}
+
+func (c *checker) ceilings() {
+	seen := map[Caller]int{}
+	for i, ceiling := range c.Priority.Ceilings {
+		if first, twice := seen[ceiling.Caller]; twice {
+			c.fault(fmt.Sprintf("priority.ceilings[%d].caller", i),
+				fmt.Sprintf("%q has a ceiling already, priority.ceilings[%d]", ceiling.Caller, first))
+			continue
+		}
+		seen[ceiling.Caller] = i
+	}
+}
+
+// match checks what a rule or a limit asks of requests.
+func (c *checker) match(m *RequestMatch, path string) {
+	if m.Host != "" && m.Path != "" && m.Path[0] != '/' {
+		c.fault(path+".path", fmt.Sprintf("%q is ambiguous: it names a host, and so does host", m.Path))
+	}
+	seen := map[string]HeaderName{}
+	for _, name := range sortedKeys(m.Header) {
+		at := path + ".header." + string(name)
+		canonical := http.CanonicalHeaderKey(string(name))
+		if first, twice := seen[canonical]; twice {
+			c.fault(at, fmt.Sprintf("is ambiguous: %s is the same header", first))
+		}
+		seen[canonical] = name
+		if canonical == "Host" {
+			c.fault(at, "the host of a request is none of its headers; use host")
+		}
+		if m.Header[name] == "" {
+			c.fault(at, "has no value to compare with; allowed: a value, a beginning and *, or * alone for any value")
+		}
+	}
+}
+
+// pattern is the path pattern of a match, host included; "" for every request.
+func (m *RequestMatch) pattern() string {
+	switch {
+	case m.Host == "":
+		return string(m.Path)
+	case m.Path == "":
+		return strings.ToLower(string(m.Host)) + "/"
+	}
+	return strings.ToLower(string(m.Host)) + string(m.Path)
+}
+
+// rule is a match as the request path knows it.
+func (m *RequestMatch) rule() match.Rule {
+	r := match.Rule{Path: m.pattern()}
+	for _, method := range m.Methods {
+		r.Methods = append(r.Methods, string(method))
+	}
+	if len(m.Header) > 0 {
+		r.Header = make(map[string]string, len(m.Header))
+		for name, value := range m.Header {
+			r.Header[http.CanonicalHeaderKey(string(name))] = value
+		}
+	}
+	return r
+}
+
+// located is a path pattern and where the file holds it.
+type located struct{ pattern, path string }
+
+// located lists every pattern of a file, in its order.
+func (f *File) located() (list []located) {
+	add := func(pattern, path string) {
+		if pattern != "" {
+			list = append(list, located{pattern, path})
+		}
+	}
+	for i := range f.Priority.Rules {
+		add(f.Priority.Rules[i].Match.pattern(), fmt.Sprintf("priority.rules[%d].match.path", i))
+	}
+	for i := range f.Stages {
+		path := fmt.Sprintf("stages[%d]", i)
+		f.Stages[i].each(func(m *LimitMatch, cost *Cost, at string) {
+			add(m.pattern(), path+at+".match.path")
+			for _, route := range sortedKeys(cost.Routes) {
+				add(string(route), path+at+".cost."+string(route))
+			}
+		})
+		if s := f.Stages[i].WorkerShed; s != nil {
+			for j, pattern := range s.Exempt {
+				add(string(pattern), fmt.Sprintf("%s.exempt[%d]", path, j))
+			}
+		}
+	}
+	return list
+}
+
+// each visits the matches and costs of a stage's limits.
+func (s *Stage) each(visit func(m *LimitMatch, cost *Cost, path string)) {
+	if s.RateLimit != nil {
+		for i := range s.RateLimit.Limits {
+			l := &s.RateLimit.Limits[i]
+			visit(&l.Match, &l.Cost, fmt.Sprintf(".limits[%d]", i))
+		}
+	}
+	if s.Concurrency != nil {
+		for i := range s.Concurrency.Limits {
+			visit(&s.Concurrency.Limits[i].Match, &Cost{}, fmt.Sprintf(".limits[%d]", i))
+		}
+	}
+}
+
+// table is the routes of all patterns of a file.
+func (f *File) table() (*match.Table, error) {
+	var patterns []string
+	for _, l := range f.located() {
+		patterns = append(patterns, l.pattern)
+	}
+	return match.NewTable(patterns...)
+}
+
+// patterns checks that every path belongs to one route. The table says whether
+// it does; when not, pairs find out where.
+func (c *checker) patterns() {
+	if _, err := c.table(); err == nil {
+		return
+	}
+	list := c.located()
+	for i, l := range list {
+		if _, err := match.NewTable(l.pattern); err != nil {
+			c.fault(l.path, strings.TrimPrefix(err.Error(), "match: "))
+			continue
+		}
+		for _, earlier := range list[:i] {
+			if _, err := match.NewTable(earlier.pattern, l.pattern); err != nil && valid(earlier.pattern) {
+				c.fault(l.path, fmt.Sprintf("is ambiguous beside %s: %s", earlier.path, strings.TrimPrefix(err.Error(), "match: ")))
+				break
+			}
+		}
+	}
+}
+
+func valid(pattern string) bool {
+	_, err := match.NewTable(pattern)
+	return err == nil
+}
