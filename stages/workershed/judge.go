@@ -12,9 +12,9 @@ import (
 // likely to get a place in time, if there is a place to wait, and if its
 // caller does not have its share of places already.
 func (s *Stage) judge(r *pipeline.Request, class int) pipeline.Decision {
-	wait, hopeless := s.prospect(r, class, r.Now)
-	if hopeless || s.hasItsPlaces(r) {
-		return s.refuse(r, class, wait)
+	p := s.prospect(r, class, r.Now)
+	if p.hopeless || s.hasItsPlaces(r) {
+		return s.refuse(r, class, p.wait)
 	}
 	return pipeline.Decision{}
 }
@@ -25,18 +25,24 @@ func (s *Stage) hasItsPlaces(r *pipeline.Request) bool {
 	return s.state.queue.places.used(r.Caller.ID) >= placesFor(s.limit())
 }
 
-// prospect is how long a request would wait at least, and whether that, or
-// the length of the queue, is too much.
-func (s *Stage) prospect(r *pipeline.Request, class int, now int64) (wait time.Duration, hopeless bool) {
+// prospect is what a request that finds no free room may expect.
+type prospect struct {
+	need     int           // how many have to end before it gets a slot; 0 or less if none
+	wait     time.Duration // about how long that takes, at least
+	hopeless bool          // it would not get a slot in time, or no place to wait for it
+}
+
+func (s *Stage) prospect(r *pipeline.Request, class int, now int64) (p prospect) {
 	caps := s.shares.all(s.limit())
 	inFlight := s.state.slots.total()
-	need := inFlight + 1 - caps[class] + s.state.ahead(class)
-	if need <= 0 {
-		return 0, false
+	p.need = inFlight + 1 - caps[class] + s.state.ahead(class)
+	if p.need <= 0 {
+		return p
 	}
-	wait = s.state.outlook.wait(need, inFlight)
+	p.wait = s.state.outlook.wait(p.need, inFlight)
 	budget := s.budget(r, now)
-	return wait, caps[class] == 0 || budget <= 0 || wait > budget || s.queueFull(class, inFlight, &caps)
+	p.hopeless = caps[class] == 0 || budget <= 0 || p.wait > budget || s.queueFull(class, inFlight, &caps)
+	return p
 }
 
 // queueFull reports whether the line of a class, or of a more important one,
@@ -53,12 +59,15 @@ func (s *Stage) queueFull(class, inFlight int, caps *[priority.Count]int) bool {
 }
 
 // estimate answers without waiting whether a slot would have come free in
-// time. Then the request counts as if it had one: it runs in any case.
+// time. Then the request counts as if it had one: it runs in any case. What
+// runs above the limit stands for a queue that the slots of the limit serve.
 func (s *Stage) estimate(r *pipeline.Request, class int) pipeline.Decision {
 	at := s.state.moment(r)
-	wait, hopeless := s.prospect(r, class, at)
-	if hopeless || !s.state.slots.take(class, maxSlots) {
-		return s.refuse(r, class, wait)
+	p := s.prospect(r, class, at)
+	p.wait = max(p.wait, s.state.outlook.wait(p.need, s.limit()))
+	full := p.need > max(0, s.queuePerClass) || p.wait > s.budget(r, at)
+	if p.hopeless || full || !s.state.slots.take(class, maxSlots) {
+		return s.refuse(r, class, p.wait)
 	}
 	return s.took(class, at)
 }
@@ -67,16 +76,16 @@ func (s *Stage) estimate(r *pipeline.Request, class int) pipeline.Decision {
 // request gives up is used, or, if the client has left, given on.
 func (s *Stage) wait(ctx context.Context, r *pipeline.Request, class int) pipeline.Decision {
 	now := s.state.clock.now()
-	expected, hopeless := s.prospect(r, class, now)
-	if hopeless {
-		return s.refuse(r, class, expected)
+	p := s.prospect(r, class, now)
+	if p.hopeless {
+		return s.refuse(r, class, p.wait)
 	}
 	w, took := s.state.queue.enter(s, class, entrant{r.Caller.ID, now})
 	switch {
 	case took:
 		return s.took(class, now)
 	case w == nil:
-		return s.refuse(r, class, expected)
+		return s.refuse(r, class, p.wait)
 	}
 	defer s.state.queue.reuse(w)
 	w.timer.Reset(s.budget(r, now))
