@@ -26,8 +26,8 @@ import (
 	_ "go.opentelemetry.io/otel/trace"
 	_ "go.yaml.in/yaml/v4"
 	_ "golang.org/x/net/http2"
+	_ "golang.org/x/sys/unix"
 	_ "golang.org/x/term"
 	_ "golang.org/x/tools/go/packages"
-	_ "golang.org/x/sys/unix"
 	_ "pgregory.net/rapid"
 )
