@@ -33,7 +33,7 @@ func (s *settings) answer(w http.ResponseWriter, r *http.Request, a *refused) {
 	out := drafts.Get().(*draft)
 	defer drafts.Put(out)
 	out.reset()
-	rule := &refusals[min(a.reason, pipeline.Reasons-1)]
+	rule := &refusals[line(a.reason)]
 	status := rule.Status
 	if own, ok := s.Status[a.kind]; ok {
 		status = own
@@ -101,7 +101,7 @@ func (a *refused) appendDecision(b []byte) []byte {
 	b = append(b, "stage="...)
 	b = appendToken(b, a.kind)
 	b = append(b, ", reason="...)
-	b = append(b, a.reason.String()...)
+	b = append(b, word(a.reason)...)
 	if a.detail.Rule != "" {
 		b = append(b, ", limit="...)
 		b = appendString(b, a.detail.Rule)
@@ -116,9 +116,17 @@ func (a *refused) appendDecision(b []byte) []byte {
 	return b
 }
 
+// word is a reason as clients read it, also where a stage gave none.
+func word(r pipeline.Reason) string {
+	if r == pipeline.None || r >= pipeline.Reasons {
+		return "unknown"
+	}
+	return r.String()
+}
+
 // appendProblem appends a problem of RFC 9457.
 func (a *refused) appendProblem(b []byte, status int, wait time.Duration, known bool) []byte {
-	b = append(b, problemStarts[min(a.reason, pipeline.Reasons-1)]...)
+	b = append(b, problemStarts[line(a.reason)]...)
 	b = strconv.AppendInt(b, int64(status), 10)
 	b = append(b, `,"class":"`...)
 	b = append(b, a.class.String()...)
@@ -149,7 +157,7 @@ var problemStarts = func() (starts [pipeline.Reasons]string) {
 	for reason := range pipeline.Reasons {
 		r := &refusals[reason]
 		start := `{"type":` + strconv.Quote(r.Type) + `,"title":` + strconv.Quote(r.Title) + `,"detail":` + strconv.Quote(r.Detail)
-		starts[reason] = start + `,"reason":` + strconv.Quote(reason.String()) + `,"status":`
+		starts[reason] = start + `,"reason":` + strconv.Quote(word(reason)) + `,"status":`
 	}
 	return starts
 }()

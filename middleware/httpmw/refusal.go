@@ -67,9 +67,12 @@ func capacity(detail string) Refusal {
 }
 
 // RefusalOf is the line of the table for a reason.
-func RefusalOf(r pipeline.Reason) Refusal {
+func RefusalOf(r pipeline.Reason) Refusal { return refusals[line(r)] }
+
+// line is the line of a reason in tables: that of None for what is no reason.
+func line(r pipeline.Reason) pipeline.Reason {
 	if r >= pipeline.Reasons {
-		r = pipeline.None
+		return pipeline.None
 	}
-	return refusals[r]
+	return r
 }

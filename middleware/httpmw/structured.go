@@ -45,12 +45,12 @@ func appendString(b []byte, s string) []byte {
 }
 
 // lists reports whether a List has a String or Token of a name, given as a
-// String is written, or cannot be read.
+// String is written, or cannot be read, as an empty line beside others cannot.
 func lists(lines []string, name []byte) bool {
 	for _, line := range lines {
-		for line != "" {
+		for more := true; more; more = line != "" {
 			member, rest, ok := cutMember(line)
-			if !ok || same(member, name) {
+			if !ok || member == "" || same(member, name) {
 				return true
 			}
 			line = rest
