@@ -3,8 +3,10 @@ package fleetshed
 import (
 	"context"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,8 +166,9 @@ func TestWhatIsRefusedRefusesNobodyElse(t *testing.T) {
 		t.Fatalf("%d low requests of a lease of 4", got)
 	}
 	var group sync.WaitGroup
+	var tries atomic.Int64
 	stop := make(chan struct{})
-	for range 8 {
+	for range 4 {
 		group.Go(func() {
 			r := request(priority.Low)
 			for {
@@ -177,12 +180,18 @@ func TestWhatIsRefusedRefusesNobodyElse(t *testing.T) {
 						t.Error("a low request took the last place")
 						return
 					}
+					tries.Add(1)
 				}
 			}
 		})
 	}
 	r := request(priority.High)
-	for i := range 200_000 {
+	for i := range 30_000 {
+		if i%2000 == 0 { // let the others go on, to be interrupted wherever they are
+			for seen := tries.Load(); tries.Load() < seen+100; {
+				runtime.Gosched()
+			}
+		}
 		if n := counts(s.state.inFlight.Load()).total(); n != 3 {
 			t.Errorf("%d in flight at try %d, where all others are refused", n, i)
 			break
