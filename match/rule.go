@@ -27,6 +27,7 @@ type Subject struct {
 // those that are set must all agree. The zero Rule means every request.
 type Rule struct {
 	Methods []string          // GET, POST, …; any of them
+	Host    string            // without a port, in any letter case
 	Path    string            // pattern in the syntax of Table, host included
 	Header  map[string]string // name → exact value, prefix ending in *, or * for "present"
 }
@@ -35,6 +36,7 @@ type Rule struct {
 type Matcher struct {
 	table   *Table
 	methods methodSet
+	host    string // in lower case; "" is every host
 	within  bitset // routes that the path pattern covers; nil covers all
 	headers []headerRule
 }
@@ -47,7 +49,7 @@ type headerRule struct {
 // Compile checks a rule and prepares it against a table, to which its pattern
 // must have been added. The error names every fault.
 func (t *Table) Compile(r Rule) (*Matcher, error) {
-	m := &Matcher{table: t}
+	m := &Matcher{table: t, host: strings.ToLower(r.Host)}
 	var errs []error
 	var err error
 	if m.methods, err = parseMethods(r.Methods); err != nil {
@@ -76,6 +78,9 @@ func (m *Matcher) Match(s *Subject) bool {
 	if m.methods != 0 && m.methods&methodBit(s.Method) == 0 {
 		return false
 	}
+	if m.host != "" && m.host != hostOnly(s.Host) {
+		return false
+	}
 	if m.within != nil && !m.within.has(m.table.Resolve(s)) {
 		return false
 	}
@@ -93,7 +98,9 @@ func (m *Matcher) Match(s *Subject) bool {
 func (m *Matcher) CoversRoute(id int) bool { return m.within == nil || m.within.has(id) }
 
 // ByRouteAlone reports whether CoversRoute already is the whole answer.
-func (m *Matcher) ByRouteAlone() bool { return m.methods == 0 && len(m.headers) == 0 }
+func (m *Matcher) ByRouteAlone() bool {
+	return m.methods == 0 && m.host == "" && len(m.headers) == 0
+}
 
 func (h *headerRule) match(header Header) bool {
 	if header == nil {
