@@ -50,6 +50,8 @@ type checker struct {
 	wrong    map[string]bool // paths of faults that were found before
 	around   map[string]bool // paths of what holds those
 	problems Errors
+
+	costHeader HeaderName // of the limits that were checked
 }
 
 // validate checks what types and ranges cannot say. Values that are known to
@@ -64,9 +66,13 @@ func (f *File) validate(s *source, known Errors) Errors {
 	}
 	c.listeners()
 	c.pair("server.tls", c.Server.TLS.Cert, c.Server.TLS.Key)
+	if c.Server.TLS.ClientCA != "" && c.Server.TLS.Cert == "" && !c.doubtful("server.tls") {
+		c.fault("server.tls.client_ca", "needs server.tls.cert and key: certificates are shown only over TLS")
+	}
 	c.pair("proxy.tls", c.Proxy.TLS.Cert, c.Proxy.TLS.Key)
 	c.identity()
 	c.rules()
+	c.exempt()
 	c.ceilings()
 	c.stages()
 	c.patterns()

@@ -115,6 +115,11 @@ func tooDear(cost, burst int64) string {
 }
 
 func (c *checker) charge(l *RateLimitEntry, path string) {
+	if h := l.Cost.Header; h != "" && c.costHeader != "" && !strings.EqualFold(string(h), string(c.costHeader)) {
+		c.fault(path+".cost.header", fmt.Sprintf("is another header than an earlier limit's, %s; a request has one cost", c.costHeader))
+	} else if h != "" {
+		c.costHeader = h
+	}
 	if l.Charge == ChargeAttempts && l.Cost.Header != "" {
 		c.fault(path+".charge", "is ambiguous: attempts are charged before a request is served, and this cost is known only afterwards")
 	}

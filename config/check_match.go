@@ -44,6 +44,18 @@ func (c *checker) ceilings() {
 	}
 }
 
+// exempt checks that exemptions exempt some requests, and not all.
+func (c *checker) exempt() {
+	for i := range c.Exempt.Match {
+		m := &c.Exempt.Match[i]
+		path := fmt.Sprintf("exempt.match[%d]", i)
+		c.match(m, path)
+		if fmt.Sprint(*m) == fmt.Sprint(RequestMatch{}) && !c.doubtful(path) {
+			c.fault(path, "is every request, and then no stage sees any; set their modes to off for that")
+		}
+	}
+}
+
 // match checks what a rule or a limit asks of requests.
 func (c *checker) match(m *RequestMatch, path string) {
 	if m.Host != "" && m.Path != "" && m.Path[0] != '/' {
@@ -66,20 +78,9 @@ func (c *checker) match(m *RequestMatch, path string) {
 	}
 }
 
-// pattern is the path pattern of a match, host included; "" for every request.
-func (m *RequestMatch) pattern() string {
-	switch {
-	case m.Host == "":
-		return string(m.Path)
-	case m.Path == "":
-		return strings.ToLower(string(m.Host)) + "/"
-	}
-	return strings.ToLower(string(m.Host)) + string(m.Path)
-}
-
 // rule is a match as the request path knows it.
 func (m *RequestMatch) rule() match.Rule {
-	r := match.Rule{Path: m.pattern()}
+	r := match.Rule{Host: string(m.Host), Path: string(m.Path)}
 	for _, method := range m.Methods {
 		r.Methods = append(r.Methods, string(method))
 	}
@@ -97,25 +98,28 @@ type located struct{ pattern, path string }
 
 // located lists every pattern of a file, in its order.
 func (f *File) located() (list []located) {
-	add := func(pattern, path string) {
+	add := func(pattern Pattern, path string) {
 		if pattern != "" {
-			list = append(list, located{pattern, path})
+			list = append(list, located{string(pattern), path})
 		}
 	}
 	for i := range f.Priority.Rules {
-		add(f.Priority.Rules[i].Match.pattern(), fmt.Sprintf("priority.rules[%d].match.path", i))
+		add(f.Priority.Rules[i].Match.Path, fmt.Sprintf("priority.rules[%d].match.path", i))
+	}
+	for i := range f.Exempt.Match {
+		add(f.Exempt.Match[i].Path, fmt.Sprintf("exempt.match[%d].path", i))
 	}
 	for i := range f.Stages {
 		path := fmt.Sprintf("stages[%d]", i)
 		f.Stages[i].each(func(m *LimitMatch, cost *Cost, at string) {
-			add(m.pattern(), path+at+".match.path")
+			add(m.Path, path+at+".match.path")
 			for _, route := range sortedKeys(cost.Routes) {
-				add(string(route), path+at+".cost."+string(route))
+				add(route, path+at+".cost."+string(route))
 			}
 		})
 		if s := f.Stages[i].WorkerShed; s != nil {
 			for j, pattern := range s.Exempt {
-				add(string(pattern), fmt.Sprintf("%s.exempt[%d]", path, j))
+				add(pattern, fmt.Sprintf("%s.exempt[%d]", path, j))
 			}
 		}
 	}

@@ -1,6 +1,11 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/plimsoll-go/plimsoll/priority"
+)
 
 // stages checks the list of stages and each of them.
 func (c *checker) stages() {
@@ -18,6 +23,7 @@ func (c *checker) stages() {
 		if part := s.part(); part != s.Kind && !c.doubtful(path+".stage") {
 			c.fault(path, fmt.Sprintf("must hold the settings of %s, and no others", s.Kind))
 		}
+		c.status(s, i, path)
 		switch {
 		case s.RateLimit != nil:
 			c.rateLimits(s.RateLimit, path, &limits)
@@ -27,6 +33,20 @@ func (c *checker) stages() {
 			c.fleetShed(s.FleetShed, path)
 		case s.WorkerShed != nil:
 			c.workerShed(s.WorkerShed, path)
+		}
+	}
+}
+
+// status checks the status of refusals, which the stages of a kind share.
+func (c *checker) status(s *Stage, i int, path string) {
+	if s.Status != 0 && s.Status != http.StatusTooManyRequests && s.Status != http.StatusServiceUnavailable {
+		c.fault(path+".status", allowed(fmt.Sprintf("%d is no status of a refusal", s.Status), "429, 503"))
+		return
+	}
+	for j := range c.Stages[:i] {
+		if other := &c.Stages[j]; s.Status != 0 && other.Kind == s.Kind && other.Status != s.Status {
+			c.fault(path+".status", fmt.Sprintf("is for every %s, and stages[%d] has another", s.Kind, j))
+			return
 		}
 	}
 }
@@ -65,33 +85,26 @@ func (c *checker) single(s *Stage, i int, kinds map[Kind]int) {
 }
 
 func (c *checker) fleetShed(s *FleetShedStage, path string) {
-	caps := []float64{s.ClassCaps.Low, s.ClassCaps.Normal, s.ClassCaps.High}
-	c.nested(path+".class_caps", []string{"low", "normal", "high"}, caps)
+	c.nested(path+".class_caps", s.ClassCaps.Low, s.ClassCaps.Normal, s.ClassCaps.High)
 }
 
 func (c *checker) workerShed(s *WorkerShedStage, path string) {
-	shares := []float64{s.Shares.Low, s.Shares.Normal, s.Shares.High, s.Shares.Critical}
-	c.nested(path+".shares", []string{"low", "normal", "high", "critical"}, shares)
+	c.nested(path+".shares", s.Shares.Low, s.Shares.Normal, s.Shares.High)
+	if s.RampUp != 0 && s.RampDown != 0 && s.RampDown < s.RampUp && !c.doubtful(path+".ramp_up") {
+		c.fault(path+".ramp_down", fmt.Sprintf("%v is less than ramp_up (%v): what was shed would come back before the worker has recovered", s.RampDown, s.RampUp))
+	}
 }
 
-// nested checks that no class has less room than one below it; 0 is not set.
-func (c *checker) nested(path string, classes []string, shares []float64) {
+// nested checks that no class has less room than one below it; shares are by
+// class, low first.
+func (c *checker) nested(path string, shares ...float64) {
 	if c.doubtful(path) {
 		return
 	}
-	below := 0
 	for i := 1; i < len(shares); i++ {
-		if shares[below] == 0 {
-			below = i
-			continue
+		if shares[i] < shares[i-1] {
+			c.fault(path+"."+priority.FromIndex(i).String(), fmt.Sprintf("%g is less than what %s has, %g; a more critical class needs as much or more",
+				shares[i], priority.FromIndex(i-1), shares[i-1]))
 		}
-		if shares[i] == 0 {
-			continue
-		}
-		if shares[i] < shares[below] {
-			c.fault(path+"."+classes[i], fmt.Sprintf("%g is less than what %s has, %g; a more critical class needs as much or more",
-				shares[i], classes[below], shares[below]))
-		}
-		below = i
 	}
 }

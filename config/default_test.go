@@ -81,7 +81,7 @@ stages:
 		t.Errorf("fleetshed is %+v, absent means %+v", got, want)
 	}
 	worker := *d.Stages[3].WorkerShed
-	worker.QueuePerClass, worker.MaxStreams = 0, 0 // follow max_in_flight when absent
+	worker.MaxStreams = 0 // follows max_in_flight when absent
 	if !reflect.DeepEqual(&worker, f.Stages[3].WorkerShed) {
 		t.Errorf("workershed is %+v, absent means %+v", worker, f.Stages[3].WorkerShed)
 	}

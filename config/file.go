@@ -28,6 +28,8 @@ type File struct {
 	Identity Identity `yaml:"identity"`
 	// How much a request matters.
 	Priority Priority `yaml:"priority"`
+	// The requests that no stage sees, such as those of probes.
+	Exempt Exempt `yaml:"exempt"`
 	// The stages that a request passes, in this order. A stage may appear
 	// twice under two names, one of them in shadow for example; workershed,
 	// which may let requests wait, is last.
@@ -49,33 +51,50 @@ type Admin struct {
 
 // Server sets how connections from clients are served.
 type Server struct {
-	// How long the headers of a request may take to arrive.
-	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" default:"10s" range:"1ms..10m"`
-	// How long a whole request with its body may take to arrive; 0s means as
-	// long as it keeps coming, which uploads and streams need.
+	// How long the header of a request may take to arrive.
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" default:"5s" range:"1ms..10m"`
+	// How long a whole request with its body may take to arrive in HTTP/1; 0s
+	// means as long as it keeps coming, which uploads and streams need.
 	ReadTimeout time.Duration `yaml:"read_timeout" default:"0s" range:"0s..24h"`
-	// How long an answer may take from the end of the request's headers; 0s
-	// means no bound, which streams need.
+	// How long a whole answer may take in HTTP/1; 0s means as long as the
+	// client takes it, which downloads and streams need.
 	WriteTimeout time.Duration `yaml:"write_timeout" default:"0s" range:"0s..24h"`
+	// The longest pause within the body of a request; 0s means no bound.
+	BodySilence time.Duration `yaml:"body_silence" default:"30s" range:"0s..24h"`
+	// How long a client may take no byte of what is sent to it; 0s means no
+	// bound.
+	WriteSilence time.Duration `yaml:"write_silence" default:"30s" range:"0s..24h"`
 	// How long a connection may stay open without a request.
 	IdleTimeout time.Duration `yaml:"idle_timeout" default:"2m" range:"1s..24h"`
-	// How long requests in flight may go on after the signal to stop.
+	// How long requests in flight may go on after the signal to stop; 0s cuts
+	// them at once.
 	Grace time.Duration `yaml:"grace" default:"30s" range:"0s..1h"`
-	// How many bytes the headers of a request may have.
-	MaxHeaderBytes int `yaml:"max_header_bytes" default:"65536" range:"4096..16777216"`
-	// How many connections of clients may be open at once; further ones wait
+	// How many bytes the header of a request may have.
+	MaxHeaderBytes int `yaml:"max_header_bytes" default:"32768" range:"4096..16777216"`
+	// How many connections of clients may be open at once. At the bound an
+	// idle connection makes room for a new one; if all are busy, new ones wait
 	// to be accepted.
-	MaxConnections int `yaml:"max_connections" default:"10000" range:"1..1000000"`
+	MaxConnections int `yaml:"max_connections" range:"1..1000000" absent:"10000, or as many as the limit of open files leaves" example:"2000"`
+	// How many requests a connection of HTTP/2 may have in flight.
+	MaxStreams int `yaml:"max_streams" default:"100" range:"1..10000"`
+	// How many more requests a connection of HTTP/2 may cancel within their
+	// first second than it lets finish, before it is closed.
+	MaxResets int `yaml:"max_resets" default:"200" range:"1..1000000"`
+	// Whether clients may speak HTTP/2 without TLS, by prior knowledge.
+	H2C bool `yaml:"h2c" default:"false"`
 	// The certificate to serve TLS with.
 	TLS TLS `yaml:"tls" absent:"plain HTTP is served"`
 }
 
-// TLS names the files of a certificate. Both or neither.
+// TLS names the files of a certificate. They are read again when they change.
 type TLS struct {
-	// The file of the certificate and its chain, in PEM.
+	// The file of the certificate and its chain, in PEM. Comes with key.
 	Cert string `yaml:"cert" absent:"no TLS" example:"/etc/plimsoll/tls.crt"`
 	// The file of the private key, in PEM.
 	Key string `yaml:"key" absent:"no TLS" example:"/etc/plimsoll/tls.key"`
+	// The file of the authorities of client certificates, in PEM. With it,
+	// clients must show a certificate, and its subject can name the caller.
+	ClientCA string `yaml:"client_ca" absent:"no client certificates" example:"/etc/plimsoll/clients.crt"`
 }
 
 // Driver names a store.
@@ -93,6 +112,16 @@ type Store struct {
 	// How long one decision waits for the store at most. Stores in this
 	// process never wait.
 	Budget time.Duration `yaml:"budget" default:"2ms" range:"100us..1s"`
+}
+
+// Exempt sets which requests no stage sees. What they are for is small: their
+// number is bounded, and what is above it is answered 503.
+type Exempt struct {
+	// Which requests are exempt; any of these. A path has to be sent plainly
+	// to be exempt, neither encoded nor with dots or double slashes.
+	Match []RequestMatch `yaml:"match" items:"0..100" default:"[]" example:"[{method: GET, path: /healthz}]"`
+	// How many exempt requests may run at once.
+	MaxInFlight int `yaml:"max_in_flight" default:"32" range:"1..100000"`
 }
 
 // LogFormat names a form of log lines.

@@ -34,6 +34,9 @@ type Source string
 // trustedHeader begins a source that needs a trusted proxy.
 const trustedHeader = "trusted-header:"
 
+// subject is the source that needs client certificates.
+const subject Source = "subject"
+
 func parseSource(text string) (any, error) {
 	somebody := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	if _, err := identity.New(identity.Config{Sources: []string{text}, TrustedProxies: somebody}); err != nil {
@@ -44,6 +47,9 @@ func parseSource(text string) (any, error) {
 
 func (c *checker) identity() {
 	for i, s := range c.Identity.Caller {
+		if s == subject && c.Server.TLS.ClientCA == "" && !c.doubtful("server.tls") {
+			c.fault(fmt.Sprintf("identity.caller[%d]", i), "needs server.tls.client_ca: nobody else verifies subjects")
+		}
 		if strings.HasPrefix(string(s), trustedHeader) && len(c.Identity.TrustedProxies) == 0 && !c.doubtful("identity.trusted_proxies") {
 			c.fault(fmt.Sprintf("identity.caller[%d]", i), "needs identity.trusted_proxies: from anybody else the header is not believed")
 		}

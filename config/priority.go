@@ -15,11 +15,15 @@ const (
 type Priority struct {
 	// The header in which a client may claim a class for its request, and in
 	// which the class goes on to the upstream. A claim lowers the class
-	// freely, and raises it up to the ceiling of its caller.
-	ClassHeader HeaderName `yaml:"class_header" default:"X-Request-Criticality"`
+	// freely, and raises it up to the ceiling of its caller. none is no header.
+	ClassHeader OptionalHeader `yaml:"class_header" default:"X-Request-Criticality"`
 	// The words of that header: low, normal, high, critical, or Google's
 	// SHEDDABLE, SHEDDABLE_PLUS, CRITICAL, CRITICAL_PLUS.
 	ClassScheme Scheme `yaml:"class_scheme" default:"plimsoll"`
+	// The header in which a client may say how long it will wait, and in which
+	// what is left of that goes on to the upstream: milliseconds, or a number
+	// with ms or s. Grpc-Timeout has gRPC's form. none is no header.
+	TimeoutHeader OptionalHeader `yaml:"timeout_header" default:"none" example:"X-Request-Timeout"`
 	// The class of requests that no rule means.
 	Default priority.Class `yaml:"default" default:"normal"`
 	// Up to which class a caller may raise its requests by the header, if no

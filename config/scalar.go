@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,23 @@ type Pattern string
 
 // HeaderName is the name of an HTTP header field.
 type HeaderName string
+
+// OptionalHeader is the name of an HTTP header field, or none.
+type OptionalHeader string
+
+// noHeader is the word of an OptionalHeader that names none.
+const noHeader OptionalHeader = "none"
+
+// Name is the header's name, "" for none.
+func (h OptionalHeader) Name() string {
+	if h == noHeader {
+		return ""
+	}
+	return string(h)
+}
+
+// Protocol is the name of a protocol that a connection may switch to.
+type Protocol string
 
 // Method is an HTTP method in capitals.
 type Method string
@@ -115,8 +133,22 @@ var scalars = map[reflect.Type]*scalar{
 		pattern: `.`, parse: parseCaller,
 	},
 	reflect.TypeFor[HeaderName](): {
-		word: "header name", right: "letters, digits and - ! # $ % & ' * + . ^ _ ` | ~",
+		word: "header name", right: "letters, digits and -",
 		pattern: `^` + token + `$`, parse: parseHeaderName,
+	},
+	reflect.TypeFor[OptionalHeader](): {
+		word: "header name or `none`", right: "letters, digits and -, or none",
+		pattern: `^` + token + `$`, parse: func(text string) (any, error) {
+			name, err := parseHeaderName(text)
+			if err != nil {
+				return nil, err
+			}
+			return OptionalHeader(name.(HeaderName)), nil
+		},
+	},
+	reflect.TypeFor[Protocol](): {
+		word: "protocol", right: "a protocol such as websocket",
+		pattern: `^[!#$%&'*+.^_|~0-9A-Za-z-]+(/[!#$%&'*+.^_|~0-9A-Za-z-]+)?$`, parse: parseProtocol,
 	},
 	reflect.TypeFor[Name](): {
 		word: "name", right: "1 to 64 letters, digits, - and _",
@@ -124,8 +156,11 @@ var scalars = map[reflect.Type]*scalar{
 	},
 }
 
-// token is what a header's name is made of (RFC 9110, 5.6.2).
-const token = "[-!#$%&'*+.^_`|~0-9A-Za-z]+"
+// token is what a header's name is made of here: less than RFC 9110 allows,
+// since many servers read X_Name and X-Name as the same header.
+const token = "[-0-9A-Za-z]+"
+
+var protocolForm = regexp.MustCompile(`^[!#$%&'*+.^_|~0-9A-Za-z-]+(/[!#$%&'*+.^_|~0-9A-Za-z-]+)?$`)
 
 // enumOf is a closed set of words with a parser of its own.
 func enumOf[T any](word string, parse func(string) (T, error), set ...string) *scalar {
@@ -304,7 +339,14 @@ func parseHeaderName(text string) (any, error) {
 }
 
 func isTokenRune(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("-!#$%&'*+.^_`|~", r)
+	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r == '-'
+}
+
+func parseProtocol(text string) (any, error) {
+	if !protocolForm.MatchString(text) {
+		return nil, fmt.Errorf("%q is not a protocol", text)
+	}
+	return Protocol(text), nil
 }
 
 func parseName(text string) (any, error) {

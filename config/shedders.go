@@ -17,20 +17,23 @@ type FleetShedStage struct {
 	// How many requests the fleet may have in flight, 1.25 to 2 times what
 	// saturates it; auto adds up what its workers say of themselves.
 	Capacity Capacity `yaml:"capacity" default:"auto"`
-	// The share of the capacity that each class and those below it may use,
-	// below what the reserve leaves them.
-	ClassCaps ClassCaps `yaml:"class_caps" absent:"no class has a cap of its own"`
+	// The share of what the reserve leaves up to which each class is admitted.
+	// A more critical class never has a smaller share.
+	ClassCaps ClassCaps `yaml:"class_caps"`
+	// How many streams, WebSockets and other long-lived requests that are not
+	// critical may be open; 0 means no bound.
+	MaxStreams int64 `yaml:"max_streams" default:"0" range:"0..10000000"`
 }
 
-// ClassCaps is the share of the capacity that each class and those below it
-// may use. 0 stands for a cap that is not set.
+// ClassCaps is the share of what the reserve leaves up to which each class is
+// admitted. 0 admits nothing of the class.
 type ClassCaps struct {
 	// The share of high and below.
-	High float64 `yaml:"high" range:"0.01..1" absent:"no cap" example:"0.7"`
+	High float64 `yaml:"high" default:"1" range:"0..1"`
 	// The share of normal and below.
-	Normal float64 `yaml:"normal" range:"0.01..1" absent:"no cap" example:"0.6"`
+	Normal float64 `yaml:"normal" default:"0.9" range:"0..1"`
 	// The share of low.
-	Low float64 `yaml:"low" range:"0.01..1" absent:"no cap" example:"0.3"`
+	Low float64 `yaml:"low" default:"0.75" range:"0..1"`
 }
 
 // Capacity is how many requests the fleet may have in flight; 0 is auto, the
@@ -69,39 +72,46 @@ func (c Capacity) String() string {
 type WorkerShedStage struct {
 	// How many requests this worker may have in flight, 1.25 to 2 times what
 	// saturates it.
-	MaxInFlight int64 `yaml:"max_in_flight" default:"200" range:"1..1000000"`
-	// The share of max_in_flight that each class and those below it may use.
+	MaxInFlight int `yaml:"max_in_flight" default:"200" range:"1..16384"`
+	// The share of the limit up to which each class is admitted at once;
+	// critical has all of it. A more critical class never has a smaller share.
 	Shares Shares `yaml:"shares"`
 	// How long a request may wait for room, and no longer than a quarter of
 	// what is left of its deadline; 0s refuses at once.
-	MaxWait time.Duration `yaml:"max_wait" default:"20ms" range:"0s..1s"`
+	MaxWait time.Duration `yaml:"max_wait" default:"20ms" range:"0s..10s"`
 	// How many requests of each class may wait.
-	QueuePerClass int64 `yaml:"queue_per_class" range:"1..1000000" absent:"as many as max_in_flight" example:"200"`
-	// What moves the limit below max_in_flight: run-queue lowers it while Go's
-	// scheduler is late, fixed leaves it.
+	QueuePerClass int `yaml:"queue_per_class" default:"64" range:"1..100000"`
+	// What lowers the limit below max_in_flight: run-queue does while Go's
+	// scheduler is late or requests time out, fixed leaves it.
 	Adaptive Adaptive `yaml:"adaptive" default:"run-queue"`
 	// How whole cohorts of callers are shed while the worker stays overloaded:
-	// stripe in minutes, fast in seconds, off never.
+	// stripe after 28s of trouble a class in 120s, fast after 3s a class in
+	// 10s, off never.
 	Ramp Ramp `yaml:"ramp" default:"stripe"`
+	// How long the ramp takes to shed one class, at full utilization.
+	RampUp time.Duration `yaml:"ramp_up" range:"1s..1h" absent:"what ramp says" example:"1m"`
+	// How long it takes to let one in again, at none. Not below ramp_up.
+	RampDown time.Duration `yaml:"ramp_down" range:"1s..1h" absent:"what ramp says, and not below ramp_up" example:"2m"`
 	// How many streams, WebSockets and other long-lived requests may be open
 	// beside.
-	MaxStreams int64 `yaml:"max_streams" range:"1..10000000" absent:"five times max_in_flight" example:"1000"`
-	// Paths that are never shed, such as those of probes. They have a small
-	// reserve of their own.
+	MaxStreams int `yaml:"max_streams" range:"1..1000000" absent:"ten times max_in_flight" example:"1000"`
+	// Paths that this stage never sheds, on a small reserve of their own. The
+	// other stages see them; see exempt at the top level for what none sees.
 	Exempt []Pattern `yaml:"exempt" items:"0..100" default:"[]" example:"[/healthz, /readyz]"`
+	// How many requests to these paths may be in flight on the reserve; what
+	// is above is judged like any other request.
+	ExemptMax int `yaml:"exempt_max" default:"10" range:"1..1000"`
 }
 
-// Shares is the share of a worker's limit that each class and those below it
-// may use. A more critical class never has a smaller share.
+// Shares is the share of a worker's limit up to which each class is admitted
+// at once. 0 admits nothing of the class.
 type Shares struct {
-	// The share of everything together.
-	Critical float64 `yaml:"critical" default:"1" range:"0.01..1"`
 	// The share of high and below.
-	High float64 `yaml:"high" default:"0.8" range:"0.01..1"`
+	High float64 `yaml:"high" default:"0.8" range:"0..1"`
 	// The share of normal and below.
-	Normal float64 `yaml:"normal" default:"0.6" range:"0.01..1"`
+	Normal float64 `yaml:"normal" default:"0.6" range:"0..1"`
 	// The share of low.
-	Low float64 `yaml:"low" default:"0.4" range:"0.01..1"`
+	Low float64 `yaml:"low" default:"0.4" range:"0..1"`
 }
 
 // Adaptive names what moves a worker's limit.
@@ -109,7 +119,7 @@ type Adaptive string
 
 // What moves a worker's limit.
 const (
-	AdaptiveRunQueue Adaptive = "run-queue" // the delay of Go's scheduler
+	AdaptiveRunQueue Adaptive = "run-queue" // the delay of Go's scheduler, and time-outs
 	AdaptiveFixed    Adaptive = "fixed"     // nothing
 )
 
@@ -118,7 +128,7 @@ type Ramp string
 
 // The presets.
 const (
-	RampStripe Ramp = "stripe" // up in 120s, after 28s of overload
-	RampFast   Ramp = "fast"   // for services that cannot wait minutes
-	RampOff    Ramp = "off"
+	RampStripe Ramp = "stripe" // after 28s of trouble a class in 120s, and back as slowly
+	RampFast   Ramp = "fast"   // after 3s of trouble a class in 10s, and back in 20s
+	RampOff    Ramp = "off"    // nothing is shed by cohort
 )

@@ -29,9 +29,9 @@ type Stage struct {
 	// this process at this worker's share of each limit, open admits, closed
 	// refuses.
 	OnFault pipeline.FaultPolicy `yaml:"on_fault" default:"local"`
-	// The HTTP status of this stage's refusals. Clients that heed Retry-After
-	// do so for 429 and 503.
-	Status int `yaml:"status" range:"400..599" absent:"429 for ratelimit and concurrency, 503 for fleetshed and workershed" example:"503"`
+	// The HTTP status of refusals by stages of this kind, 429 or 503: clients
+	// heed Retry-After for no other.
+	Status int `yaml:"status" range:"429..503" absent:"429 for ratelimit and concurrency, 503 for fleetshed and workershed" example:"503"`
 
 	// The part of its kind is there, the other three are nil.
 

@@ -22,7 +22,7 @@ type Proxy struct {
 	FlushInterval time.Duration `yaml:"flush_interval" default:"0s" range:"0s..1m"`
 	// The protocols that a connection may switch to. Requests for others are
 	// served without the switch.
-	Upgrades []HeaderName `yaml:"upgrades" default:"[websocket]" items:"1..16"`
+	Upgrades []Protocol `yaml:"upgrades" default:"[websocket]" items:"1..16"`
 	// How an https upstream is checked, and what it is shown.
 	TLS UpstreamTLS `yaml:"tls" absent:"the system's authorities are trusted"`
 }
