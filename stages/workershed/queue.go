@@ -9,16 +9,18 @@ import (
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
-// queue is where requests wait a moment for a slot: one line for each class,
-// served in the order of the classes. mu guards the lines and every waiter in
-// them; nothing blocks under it.
+// queue is where requests wait a moment for a slot, served in the order of the
+// classes. In each class those stand in the first line whose caller has no
+// other place, and in the second the rest: who sends one request at a time is
+// not kept waiting by who sends a hundred. mu guards the lines and every
+// waiter in them; nothing blocks under it.
 type queue struct {
 	slots  *slots
 	places *places
-	queued [priority.Count]atomic.Int32 // the lengths of the lines, for whoever only looks
+	queued [priority.Count]atomic.Int32 // how many wait, by class; written under mu, read by whoever only looks
 
 	mu    sync.Mutex
-	lines [priority.Count]line
+	lines [priority.Count][2]line
 	count int
 	spare *waiter // a list of waiters to use again
 	kept  int
@@ -39,12 +41,13 @@ type waiter struct {
 	stage          *Stage // under whose caps it waits
 	caller         store.Key
 	class          int
+	line           *line
 	granted        bool          // a slot was handed over; ready tells
 	ready          chan struct{} // holds one
 	timer          *time.Timer
 }
 
-// line is a list of waiters, the oldest first.
+// line is a list of waiters of one class, the oldest first.
 type line struct {
 	first, last *waiter
 	length      int
@@ -56,16 +59,18 @@ type line struct {
 func (q *queue) enter(s *Stage, class int, e entrant) (w *waiter, took bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.lines[class].length == 0 && q.slots.takeOrWait(class, s.capOf(class)) {
+	if q.queued[class].Load() == 0 && q.slots.takeOrWait(class, s.capOf(class)) {
 		return nil, true
 	}
-	if q.full(class, s.queuePerClass) || q.places.used(e.caller) >= placesFor(s.limit()) {
+	used := q.places.used(e.caller)
+	if used >= placesFor(s.limit()) || q.full(class, s.queuePerClass) {
 		q.tellIfEmpty()
 		return nil, false
 	}
 	w = q.newWaiter()
 	w.stage, w.caller, w.class, w.granted = s, e.caller, class, false
-	q.lines[class].push(w, e.now)
+	w.line = &q.lines[class][min(used, 1)]
+	w.line.push(w, e.now)
 	q.moved(w, 1)
 	return w, false
 }
@@ -151,7 +156,14 @@ func (q *queue) grant(now int64) {
 // inFlight others, or nil.
 func (q *queue) next(inFlight int, now int64) *waiter {
 	for class := priority.Count - 1; class >= 0; class-- {
-		if w := q.lines[class].next(now); w != nil && inFlight < w.stage.capOf(class) {
+		if q.queued[class].Load() == 0 {
+			continue
+		}
+		w := q.lines[class][0].next(now)
+		if w == nil {
+			w = q.lines[class][1].next(now)
+		}
+		if inFlight < w.stage.capOf(class) {
 			return w
 		}
 	}
@@ -168,12 +180,11 @@ func (q *queue) serve(w *waiter) {
 	w.ready <- struct{}{}
 }
 
-// full reports whether the line of a class, or of a more important one, is at
-// its bound: nobody waits in a place that a more important request would be
+// full reports whether a class, or a more important one, has no place left: nobody waits in a place that a more important request would be
 // refused.
 func (q *queue) full(class, bound int) bool {
 	for ; class < priority.Count; class++ {
-		if q.lines[class].length >= bound {
+		if int(q.queued[class].Load()) >= bound {
 			return true
 		}
 	}
@@ -181,7 +192,7 @@ func (q *queue) full(class, bound int) bool {
 }
 
 func (q *queue) remove(w *waiter) {
-	q.lines[w.class].remove(w)
+	w.line.remove(w)
 	q.moved(w, -1)
 }
 

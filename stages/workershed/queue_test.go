@@ -17,8 +17,8 @@ type model struct {
 	limit   int
 	bound   int
 	held    [priority.Count]int
-	lines   [priority.Count][]modelWaiter // oldest first
-	since   [priority.Count]time.Duration
+	lines   [priority.Count][2][]modelWaiter // first places of their callers, and the rest; oldest first
+	since   [priority.Count][2]time.Duration
 	granted []*waiter
 }
 
@@ -39,41 +39,52 @@ func (m *model) cap(class int) int {
 	return s.capOf(m.limit, class)
 }
 
-// enter is what the queue has to answer: a slot, a place, or neither.
-func (m *model) enter(class, caller int) (took, waits bool) {
-	if len(m.lines[class]) == 0 && m.total() < m.cap(class) {
-		m.held[class]++
-		return true, false
-	}
-	places := 0
-	for i := range m.lines {
-		if i >= class && len(m.lines[i]) >= m.bound {
-			return false, false
-		}
-		for _, w := range m.lines[i] {
+func (m *model) waiting(class int) int { return len(m.lines[class][0]) + len(m.lines[class][1]) }
+
+// places is how many waiters a caller has; nobody knows how many 0 has.
+func (m *model) places(caller int) (n int) {
+	for class := range m.lines {
+		for _, w := range slices.Concat(m.lines[class][0], m.lines[class][1]) {
 			if w.caller == caller && caller != 0 {
-				places++
+				n++
 			}
 		}
 	}
-	return false, places < max(2, m.limit/4)
+	return n
+}
+
+// enter is what the queue has to answer: a slot, a place, or neither.
+func (m *model) enter(class, caller int) (took, waits bool) {
+	if m.waiting(class) == 0 && m.total() < m.cap(class) {
+		m.held[class]++
+		return true, false
+	}
+	for i := class; i < priority.Count; i++ {
+		if m.waiting(i) >= m.bound {
+			return false, false
+		}
+	}
+	return false, m.places(caller) < max(2, m.limit/4)
 }
 
 // settle serves whoever has room, the most important first.
 func (m *model) settle(now time.Duration) {
 	m.granted = nil
 	for class := priority.Count - 1; class >= 0; {
-		line := m.lines[class]
-		if len(line) == 0 || m.total() >= m.cap(class) {
+		if m.waiting(class) == 0 || m.total() >= m.cap(class) {
 			class--
 			continue
 		}
-		next := 0
-		if now-m.since[class] >= 100*time.Millisecond {
+		which := 0
+		if len(m.lines[class][0]) == 0 {
+			which = 1
+		}
+		line, next := m.lines[class][which], 0
+		if now-m.since[class][which] >= 100*time.Millisecond {
 			next = len(line) - 1
 		}
 		m.granted = append(m.granted, line[next].real)
-		m.lines[class] = slices.Delete(line, next, next+1)
+		m.lines[class][which] = slices.Delete(line, next, next+1)
 		m.held[class]++
 	}
 }
@@ -97,16 +108,17 @@ func TestQueueIsItsModel(t *testing.T) {
 				if name != 0 {
 					e.caller = caller(strconv.Itoa(name)).ID
 				}
+				which := min(m.places(name), 1)
 				wantSlot, wantPlace := m.enter(k, name)
 				w, took := q.enter(s, k, e)
 				if took != wantSlot || (w != nil) != wantPlace {
 					t.Fatalf("enter: slot %v, place %v; want %v, %v", took, w != nil, wantSlot, wantPlace)
 				}
 				if w != nil {
-					if len(m.lines[k]) == 0 {
-						m.since[k] = now
+					if len(m.lines[k][which]) == 0 {
+						m.since[k][which] = now
 					}
-					m.lines[k] = append(m.lines[k], modelWaiter{w, name})
+					m.lines[k][which] = append(m.lines[k][which], modelWaiter{w, name})
 				}
 			},
 			"take": func(t *rapid.T) {
@@ -127,17 +139,17 @@ func TestQueueIsItsModel(t *testing.T) {
 				m.mustHaveServed(t, q)
 			},
 			"leave": func(t *rapid.T) {
-				k := class()
-				if len(m.lines[k]) == 0 {
+				line := &m.lines[class()][rapid.IntRange(0, 1).Draw(t, "line")]
+				if len(*line) == 0 {
 					return
 				}
-				i := rapid.IntRange(0, len(m.lines[k])-1).Draw(t, "who")
-				w := m.lines[k][i].real
+				i := rapid.IntRange(0, len(*line)-1).Draw(t, "who")
+				w := (*line)[i].real
 				if !q.leave(w) {
 					t.Fatal("a waiter that has no slot could not leave")
 				}
 				q.reuse(w)
-				m.lines[k] = slices.Delete(m.lines[k], i, i+1)
+				*line = slices.Delete(*line, i, i+1)
 			},
 			"limit": func(t *rapid.T) {
 				set(rapid.IntRange(1, 12).Draw(t, "limit"))
@@ -176,15 +188,15 @@ func (m *model) mustBe(t *rapid.T, s *State) {
 		if got := lane(word, class); got != m.held[class] {
 			t.Fatalf("class %d holds %d, want %d", class, got, m.held[class])
 		}
-		if got := int(s.queue.queued[class].Load()); got != len(m.lines[class]) {
-			t.Fatalf("class %d has %d waiters, want %d", class, got, len(m.lines[class]))
+		if got := int(s.queue.queued[class].Load()); got != m.waiting(class) {
+			t.Fatalf("class %d has %d waiters, want %d", class, got, m.waiting(class))
 		}
-		for _, w := range m.lines[class] {
+		for _, w := range slices.Concat(m.lines[class][0], m.lines[class][1]) {
 			if len(w.real.ready) != 0 {
 				t.Fatalf("a waiter of class %d was served out of turn", class)
 			}
 		}
-		waits += len(m.lines[class])
+		waits += m.waiting(class)
 	}
 	if (word&waiting != 0) != (waits > 0) {
 		t.Fatalf("the waiting bit is %v with %d waiters", word&waiting != 0, waits)
