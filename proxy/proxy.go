@@ -53,6 +53,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header()["Content-Type"] = nil // an answer without one stays without: net/http shall not guess
+	if r.Header["Upgrade"] != nil {
+		w = &hijacker{w, p.config.Timeouts.Upgraded}
+	}
 	p.reverse.ServeHTTP(w, r)
 }
 

@@ -173,6 +173,32 @@ func TestUpgradedSilenceEnds(t *testing.T) {
 	soon(t, "the upstream's connection ends", gone)
 }
 
+// An upstream that has closed its half does not let the client hang on for
+// ever.
+func TestUpgradedHalfClosedSilenceEnds(t *testing.T) {
+	watchGoroutines(t)
+	p := newProxy(t, Config{Upstream: upgradable(t, func(net.Conn, *bufio.Reader) {}), Timeouts: Timeouts{Upgraded: 50 * time.Millisecond}})
+	s := serve(t, ServerConfig{}, p)
+	_, r := upgrade(t, s.address)
+	if got := rest(r); got != "" {
+		t.Errorf("read %q", got)
+	}
+	eventually(t, "the connection is closed", func() bool { return s.Stats().Open == 0 })
+}
+
+// What a client sends before it knows of the upgrade is part of the tunnel.
+func TestUpgradedEarlyBytes(t *testing.T) {
+	watchGoroutines(t)
+	s, _ := front(t, upgradable(t, func(c net.Conn, r *bufio.Reader) {
+		line, _ := r.ReadString('\n')
+		_, _ = io.WriteString(c, "got "+line)
+	}))
+	answer := talk(t, s.address, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly\n")
+	if !strings.HasSuffix(answer, "got early\n") {
+		t.Errorf("read %q", answer)
+	}
+}
+
 func TestUnaskedUpgradeIsRefused(t *testing.T) {
 	watchGoroutines(t)
 	s, p := front(t, upgradable(t, func(net.Conn, *bufio.Reader) {}))

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
 // watch looks after the answer of the upstream while it is copied.
 func (p *Proxy) watch(res *http.Response) error {
 	if res.StatusCode == http.StatusSwitchingProtocols {
-		if stream, ok := res.Body.(io.ReadWriteCloser); ok && p.config.Timeouts.Upgraded > 0 {
-			res.Body = watchTunnel(stream, p.config.Timeouts.Upgraded)
-		}
-		return nil
+		return nil // its body is a connection
 	}
 	res.Header.Del("Alt-Svc") // it would lead clients around the proxy
 	if res.Body != http.NoBody {
@@ -82,52 +78,4 @@ func (b *answerBody) count(err error) {
 	default:
 		b.proxy.failures.add(Truncated, err)
 	}
-}
-
-// tunnel is an upgraded connection to the upstream: both directions pass
-// through it. It ends when nothing has passed for a while.
-type tunnel struct {
-	io.ReadWriteCloser
-	timer   *time.Timer
-	silence time.Duration
-	closed  atomic.Bool
-}
-
-func watchTunnel(stream io.ReadWriteCloser, silence time.Duration) *tunnel {
-	end := time.AfterFunc(silence, func() { _ = stream.Close() })
-	return &tunnel{ReadWriteCloser: stream, timer: end, silence: silence}
-}
-
-// Read implements io.Reader: from the upstream to the client.
-func (t *tunnel) Read(p []byte) (int, error) {
-	n, err := t.ReadWriteCloser.Read(p)
-	t.wind()
-	return n, err
-}
-
-// Write implements io.Writer: from the client to the upstream.
-func (t *tunnel) Write(p []byte) (int, error) {
-	t.wind()
-	return t.ReadWriteCloser.Write(p)
-}
-
-func (t *tunnel) wind() {
-	if !t.closed.Load() {
-		t.timer.Reset(t.silence)
-	}
-}
-
-// CloseWrite passes on that the client sends no more.
-func (t *tunnel) CloseWrite() error {
-	if half, ok := t.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return http.ErrNotSupported // ends the tunnel: the upstream would wait for ever
-}
-
-// Close implements io.Closer.
-func (t *tunnel) Close() error {
-	t.closed.Store(true)
-	t.timer.Stop()
-	return t.ReadWriteCloser.Close()
 }
