@@ -135,3 +135,11 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// Two goroutines that meet a new name at once count in one place.
+func TestANameIsAddedOnce(t *testing.T) {
+	tally := &Tally{}
+	if tally.add("new") != tally.add("new") {
+		t.Error("the second replaced the first, with what it had counted")
+	}
+}

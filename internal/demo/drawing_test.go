@@ -115,8 +115,8 @@ func (f fitting) frame(s *show) {
 		drawn := live{out: &text, size: terminal(size[0], size[1])}
 		drawn.frame(s)
 		lines := strings.Split(screen(text.String()), "\n")
-		if len(lines)-1 > size[1] {
-			f.Errorf("%d lines on a screen of %v", len(lines)-1, size)
+		if len(lines) > size[1] { // the last is the cursor's
+			f.Errorf("%d lines on a screen of %v", len(lines), size)
 		}
 		for _, line := range lines {
 			if n := columns(line); n > size[0] {

@@ -30,6 +30,8 @@ func TestEachClaimCanFail(t *testing.T) {
 	resentful.refuse = func(a load.Arrival) bool { return a.At > 7200*time.Millisecond && a.Class == priority.Low }
 	slow := sound()
 	slow.refuse = func(a load.Arrival) bool { return a.Phase == after && a.At < 14900*time.Millisecond && a.Pick%10 == 0 }
+	forgetful := sound()
+	forgetful.refuse = func(a load.Arrival) bool { return a.Class == priority.Critical && a.Pick%40 == 0 }
 	momentary := sound()
 	momentary.refuse = func(a load.Arrival) bool {
 		return a.Class == priority.Critical && a.At > 5*time.Second && a.At < 5060*time.Millisecond
@@ -40,6 +42,7 @@ func TestEachClaimCanFail(t *testing.T) {
 		fails    string
 	}{
 		"no classes":                {noClasses, shortest, "critical in time"},
+		"a few all the time":        {forgetful, shortest, "critical in time"},
 		"one bad moment":            {momentary, defaultDuration, "critical in time"},
 		"too few in flight":         {timid, shortest, "useful answers"},
 		"nothing refused":           {open, shortest, "late answers"},
