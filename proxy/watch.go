@@ -14,6 +14,9 @@ func (p *Proxy) watch(res *http.Response) error {
 		return nil // its body is a connection
 	}
 	res.Header.Del("Alt-Svc") // it would lead clients around the proxy
+	if len(res.Trailer) > 0 && res.Request.ProtoMajor < 2 {
+		res.Header.Del("Content-Length") // HTTP/1 has trailers after chunks alone, HTTP/2 after a known length too
+	}
 	if res.Body != http.NoBody {
 		res.Body = &answerBody{ReadCloser: res.Body, proxy: p, request: res.Request}
 	}
