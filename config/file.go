@@ -112,6 +112,10 @@ type Store struct {
 	// How long one decision waits for the store at most. Stores in this
 	// process never wait.
 	Budget time.Duration `yaml:"budget" default:"2ms" range:"100us..1s"`
+	// How many keys, each a limit of one caller or address, are kept in memory
+	// at once. One that owes nothing is forgotten first; when none can be, new
+	// ones share one state. A million take about 40 MB.
+	MaxKeys int `yaml:"max_keys" default:"1048576" range:"1..2147483648"`
 }
 
 // Exempt sets which requests no stage sees. What they are for is small: their
