@@ -49,7 +49,7 @@ type headerRule struct {
 // Compile checks a rule and prepares it against a table, to which its pattern
 // must have been added. The error names every fault.
 func (t *Table) Compile(r Rule) (*Matcher, error) {
-	m := &Matcher{table: t, host: strings.ToLower(r.Host)}
+	m := &Matcher{table: t, host: hostOnly(r.Host)}
 	var errs []error
 	var err error
 	if m.methods, err = parseMethods(r.Methods); err != nil {

@@ -110,26 +110,43 @@ func (t *Table) lookup(host, urlPath string) int {
 	if len(t.names) == 1 {
 		return 0
 	}
-	urlPath = Clean(urlPath)
 	if len(t.hosts) > 0 {
-		if n := t.hosts[hostOnly(host)]; n != nil {
-			if id := n.find(urlPath[1:]); id != 0 {
-				return id
-			}
+		host = hostOnly(host)
+	}
+	urlPath = Clean(urlPath)
+	id := t.find(host, urlPath[1:])
+	// A slash at the end does not lead away from a pattern, or a limit on
+	// /login would not hold for /login/; unless a pattern apart from it means
+	// that path as it stands.
+	if bare, slashed := strings.CutSuffix(urlPath, "/"); slashed && bare != "" {
+		if narrower := t.find(host, bare[1:]); narrower != 0 && (id == 0 || t.covers[id].has(narrower)) {
+			return narrower
 		}
 	}
-	return t.root.find(urlPath[1:])
+	return id
+}
+
+func (t *Table) find(host, path string) int {
+	if n := t.hosts[host]; n != nil {
+		if id := n.find(path); id != 0 {
+			return id
+		}
+	}
+	return t.root.find(path)
 }
 
 // find walks the segments that are left; the narrower branch is tried first.
 func (n *node) find(left string) int {
 	segment, after, more := strings.Cut(left, "/")
-	if child := n.literal[segment]; child != nil && segment != "" {
+	if segment == "" {
+		return n.rest
+	}
+	if child := n.literal[segment]; child != nil {
 		if id := child.step(after, more); id != 0 {
 			return id
 		}
 	}
-	if n.single != nil && segment != "" {
+	if n.single != nil {
 		if id := n.single.step(after, more); id != 0 {
 			return id
 		}
@@ -137,14 +154,10 @@ func (n *node) find(left string) int {
 	return n.rest
 }
 
-// step goes on below a segment that fitted. A trailing slash alone does not
-// lead away from a pattern, or a limit on /login would not hold for /login/.
+// step goes on below a segment that fitted.
 func (n *node) step(after string, more bool) int {
-	if !more {
-		return n.exact
-	}
-	if id := n.find(after); id != 0 || after != "" {
-		return id
+	if more {
+		return n.find(after)
 	}
 	return n.exact
 }
@@ -166,12 +179,13 @@ func Clean(p string) string {
 	return cleaned
 }
 
-// hostOnly strips a port, and folds the case that clients are free to choose.
+// hostOnly strips what clients are free to choose: a port, the dot of the root
+// and letter case.
 func hostOnly(host string) string {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]
 	}
-	return strings.ToLower(host)
+	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
 type pattern struct {
@@ -188,7 +202,7 @@ func parsePattern(text string) (pattern, error) {
 	if strings.ContainsAny(host, "{} \t") {
 		return pattern{}, fmt.Errorf("match: pattern %q: a host holds neither wildcards, methods nor spaces", text)
 	}
-	p := pattern{host: strings.ToLower(host)}
+	p := pattern{host: hostOnly(host)}
 	segments := strings.Split(tail, "/")
 	for i, s := range segments {
 		last := i == len(segments)-1
