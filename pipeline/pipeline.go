@@ -13,7 +13,7 @@ import (
 
 // Config sets a pipeline.
 type Config struct {
-	Plan     *Plan
+	Plan     *Plan                         // what to decide by first; required
 	Store    *store.Guard                  // needed when a stage of any plan shares state
 	Observer Observer                      // told of every decision; nil tells nobody
 	Logger   *slog.Logger                  // for what an operator should read; nil logs nothing

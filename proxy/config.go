@@ -42,6 +42,7 @@ type Config struct {
 	// keeps neither. May be nil.
 	Rewrite func(out, in *http.Request)
 
+	// Timeouts bound each step of an exchange. Each has a default.
 	Timeouts Timeouts
 	// MaxIdleConns is how many connections to the upstream stay open without
 	// a request. Default 256, from 1 to 100,000.

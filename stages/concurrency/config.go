@@ -23,7 +23,9 @@ const streamsPerSlot = 5
 type Config struct {
 	// Table resolves routes; it must hold the paths that the limits name. Nil
 	// makes a table of just those.
-	Table  *match.Table
+	Table *match.Table
+	// Limits that a request may meet; it must pass all that mean it. At most
+	// one of a name. Default none.
 	Limits []Limit
 }
 
