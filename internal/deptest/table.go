@@ -95,8 +95,9 @@ var Floors = Table{
 			Bans:    []Ban{{"net", "its network is virtual"}},
 		},
 		{Package: "internal/load", Level: 5, Why: "the load generator knows the service only from outside"},
-		{Package: "internal/demo", Level: 6, Why: "part of the command, in a package of its own so that it can be tested"},
-		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo"}, Why: "wiring only"},
+		{Package: "internal/process", Level: 6, Why: "the command's server as a value, so that the demonstration and the tests run the same one"},
+		{Package: "internal/demo", Level: 6, Beside: []string{"internal/process"}, Why: "part of the command, in a package of its own so that it can be tested"},
+		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo", "internal/process"}, Why: "wiring only"},
 		{Package: "examples/*/*", Level: 5, Why: "a sample service, which the demo starts too, knows nothing of what protects it"},
 		{Package: "examples/*", Level: 6, Use: Nowhere, Why: "what a reader would write: it uses what anybody can use"},
 		{Package: "internal/deps", Level: 6, Use: Nowhere, Why: "pins modules, holds no code"},
@@ -123,13 +124,13 @@ var Floors = Table{
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "admin", "proxy", "decision", "internal/load", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+				"identity", "middleware/*", "telemetry", "config", "admin", "proxy", "decision", "internal/load", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
 		},
 		{
-			Import: "go.yaml.in/yaml", Only: []string{"config", "internal/deps"},
-			Why: "files are read in one place",
+			Import: "go.yaml.in/yaml", Only: []string{"config", "cmd/*", "internal/deps"},
+			Why: "files are read in one place; the command prints some",
 		},
 		{
 			Import: "github.com/spf13/cobra", Only: []string{"cmd/*", "internal/deps"},
