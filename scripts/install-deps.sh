@@ -60,7 +60,7 @@ install() {
     forbid_start
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "$@" </dev/null
+        apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends "$@" </dev/null
 }
 
 mapfile -t packages < <(missing)
