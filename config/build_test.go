@@ -179,6 +179,22 @@ func TestFleetGoesByTheFile(t *testing.T) {
 	})
 }
 
+// Nothing is a number too: a reserve of 0 and a wait of 0 are not the defaults.
+func TestNothingIsNotTheDefault(t *testing.T) {
+	p := protect(t, "stages: [{stage: fleetshed, capacity: 10, reserve: 0}]")
+	if n := len(p.admit(20, priority.High)); n != 10 {
+		t.Errorf("without a reserve %d were admitted, want 10", n)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := protect(t, worker(4))
+		begun := time.Now()
+		p.release(p.admit(20, priority.Critical))
+		if waited := time.Since(begun); waited != 0 {
+			t.Errorf("without a wait requests waited %v", waited)
+		}
+	})
+}
+
 // State belongs to a stage's name: another name starts anew, and the old name
 // finds its own when it comes back.
 func TestStateBelongsToTheName(t *testing.T) {

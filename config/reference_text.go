@@ -28,6 +28,13 @@ Reading is strict, so that what a reader sees and what is meant are the same:
 - What could be read in two ways is an error: two paths that overlap while neither covers the other, a header named
   twice in different case, a limit that is both unlimited and has a rate.
 
+## Change while it runs
+
+A changed file is applied within some seconds, and at once on SIGHUP. What was spent of a limit stays spent, and what is in
+flight goes on counting: state belongs to the name of a stage and of a limit, so renaming one starts it anew. A file that
+is wrong leaves the last good one running, and the log and ` + "`plimsoll status`" + ` say so. What has made a listener, a
+connection or a store counts only after the next start: ` + "`listen`, `upstream`, `admin`, `server`, `proxy` and `store`" + `.
+
 ## Environment
 
 Where to listen, what to reach and how much to say may come from the environment, which overrides the file; flags of the
