@@ -66,10 +66,11 @@ func (p *Pipeline) claim(r *Request, e *entry) Decision {
 		if e.Mode == Shadow {
 			c.Group = store.Shadow
 		}
-		if g, denied := p.store.Denied(c.Owner, c.Limit, c.Cost, r.Now); denied {
-			r.Detail.refused(c, &g)
-			return Refuse(reasonOf(c, &g))
-		}
+	}
+	if i, g, denied := p.store.DeniedAny(claims[from:], r.Now); denied {
+		c := &claims[from+i]
+		r.Detail.refused(c, &g)
+		return Refuse(reasonOf(c, &g))
 	}
 	return Decision{}
 }

@@ -61,7 +61,10 @@ type Return struct {
 	At     int64 // when it was granted, by the clock of Batch.Now
 	Now    int64 // by the same clock
 	Tokens int64 // tokens: given back when above 0, charged when below; slots: ignored
-	Reset  bool  // tokens: the owner's state of this limit is forgotten, as if never used; Tokens is ignored
+	// AnyGrant marks tokens that are given back without their grant being
+	// known; Handle means nothing, and at most all that is owed comes back.
+	AnyGrant bool
+	Reset    bool // tokens: the owner's state of this limit is forgotten, as if never used; Tokens is ignored
 }
 
 // Driver keeps the state of one store. All methods are called concurrently.

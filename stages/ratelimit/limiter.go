@@ -140,7 +140,7 @@ func (l *Limiter) TakeMany(ctx context.Context, wants []Want) ([]Answer, error) 
 // cannot be given back twice.
 func (l *Limiter) Refund(ctx context.Context, key string, cost int64) {
 	if cost > 0 {
-		l.giveBack(ctx, keyOf(key), store.Return{Tokens: cost})
+		l.giveBack(ctx, keyOf(key), store.Return{Tokens: cost, AnyGrant: true})
 	}
 }
 
@@ -179,20 +179,17 @@ const (
 var batches = sync.Pool{New: func() any { return new(store.Batch) }}
 
 func (l *Limiter) claim(ctx context.Context, key store.Key, cost int64, why intent) (Answer, error) {
-	if cost < 0 {
-		return Answer{RetryAfter: store.Never}, nil
-	}
 	limits := *l.limits.Load()
 	b := batches.Get().(*store.Batch)
 	defer batches.Put(b)
 	b.Now, b.Peek = l.now(), bool(why)
 	b.Claims, b.Grants = b.Claims[:0], b.Grants[:0]
 	for _, limit := range limits {
-		if g, denied := l.guard.Denied(key, limit, cost, b.Now); denied {
-			return answer(limit, &g), nil
-		}
 		b.Claims = append(b.Claims, store.Claim{Owner: key, Limit: limit, Cost: cost})
 		b.Grants = append(b.Grants, store.Grant{})
+	}
+	if i, g, denied := l.guard.DeniedAny(b.Claims, b.Now); denied {
+		return answer(limits[i], &g), nil
 	}
 	if err := l.guard.Claim(ctx, b); err != nil {
 		return l.degraded(ctx, b, err)

@@ -128,10 +128,10 @@ func (r *rule) limitFor(req *pipeline.Request) (l *store.Limit, meant bool) {
 }
 
 // costOf is the route's cost times the request's own, saturating. A negative
-// cost, which would mint tokens, becomes one that no limit can ever grant.
+// cost, which would mint tokens, is a huge one here, that no limit can grant.
 func (r *rule) costOf(req *pipeline.Request, route int) int64 {
 	hi, lo := bits.Mul64(uint64(req.Cost), uint64(r.cost[route]))
-	if req.Cost < 0 || hi != 0 || lo > math.MaxInt64 {
+	if hi != 0 || lo > math.MaxInt64 {
 		return math.MaxInt64
 	}
 	return int64(lo)

@@ -1,0 +1,121 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// The limits are far above the load, so that this is the way of what is
+// admitted; time advances by a microsecond a decision.
+
+func benchStore(b *testing.B, keys int) (*Store, []store.Key) {
+	s, err := New(Config{MaxKeys: max(keys*2, 1<<16)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	owners := make([]store.Key, keys)
+	for i := range owners {
+		owners[i] = store.Key{Hi: rand.Uint64(), Lo: rand.Uint64()}
+	}
+	return s, owners
+}
+
+func benchLimit(b *testing.B, a store.Algorithm) *store.Limit {
+	l, err := store.NewTokens("bench", a, limit.Per(1e6, time.Second), 1e9)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+const benchTick = int64(time.Microsecond)
+
+var benchBegin = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+
+// asker asks for owners in turn, each with the same claims.
+type asker struct {
+	s     *Store
+	batch store.Batch
+}
+
+func newAsker(s *Store, limits ...*store.Limit) *asker {
+	a := &asker{s: s}
+	a.batch.Grants = make([]store.Grant, len(limits))
+	for _, l := range limits {
+		a.batch.Claims = append(a.batch.Claims, store.Claim{Limit: l, Cost: 1})
+	}
+	a.batch.Now = benchBegin
+	return a
+}
+
+func (a *asker) ask(b *testing.B, owner store.Key) {
+	a.batch.Now += benchTick
+	for i := range a.batch.Claims {
+		a.batch.Claims[i].Owner = owner
+	}
+	if err := a.s.Claim(context.Background(), &a.batch); err != nil || !a.batch.Grants[0].OK {
+		b.Fatal(err, a.batch.Grants[0])
+	}
+}
+
+func benchOne(b *testing.B, keys int, limits ...*store.Limit) {
+	s, owners := benchStore(b, keys)
+	a := newAsker(s, limits...)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i == len(owners) {
+			i = 0
+		}
+		a.ask(b, owners[i])
+	}
+}
+
+func bench64(b *testing.B, next func(*rand.Rand) int, keys int, limits ...*store.Limit) {
+	s, owners := benchStore(b, keys)
+	fill := newAsker(s, limits...)
+	for _, o := range owners {
+		fill.ask(b, o)
+	}
+	b.ReportAllocs()
+	b.SetParallelism(max(1, 64/runtime.GOMAXPROCS(0)))
+	b.ResetTimer()
+	var seed atomic.Uint64
+	b.RunParallel(func(pb *testing.PB) {
+		a, r := newAsker(s, limits...), rand.New(rand.NewPCG(seed.Add(1), 1))
+		walk := make([]int32, 1<<16)
+		for i := range walk {
+			walk[i] = int32(next(r))
+		}
+		for i := uint16(0); pb.Next(); i++ {
+			a.ask(b, owners[walk[i]])
+		}
+	})
+}
+
+func BenchmarkHotKey(b *testing.B) {
+	for _, a := range []store.Algorithm{store.TokenBucket, store.FixedWindow} {
+		l := benchLimit(b, a)
+		b.Run(fmt.Sprintf("%s/goroutines=1", a), func(b *testing.B) { benchOne(b, 1, l) })
+		b.Run(fmt.Sprintf("%s/goroutines=64", a), func(b *testing.B) { bench64(b, func(*rand.Rand) int { return 0 }, 1, l) })
+	}
+}
+func BenchmarkThousandKeys(b *testing.B) {
+	l := benchLimit(b, store.TokenBucket)
+	b.Run("goroutines=1", func(b *testing.B) { benchOne(b, 1000, l) })
+	b.Run("goroutines=64", func(b *testing.B) { bench64(b, func(r *rand.Rand) int { return r.IntN(1000) }, 1000, l) })
+}
+func BenchmarkMillionKeysZipf(b *testing.B) {
+	l := benchLimit(b, store.TokenBucket)
+	const keys = 1_000_000
+	b.Run("goroutines=64", func(b *testing.B) {
+		bench64(b, func(r *rand.Rand) int { return int(rand.NewZipf(r, 1.1, 1, keys-1).Uint64()) }, keys, l)
+	})
+}

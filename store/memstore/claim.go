@@ -1,0 +1,293 @@
+package memstore
+
+import (
+	"fmt"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// item is what a claim needs while its batch is decided. Claims on the same
+// entry share the cells of the first of them, their lead.
+type item struct {
+	key     key
+	at      site
+	holder  uint32 // reserved of at.shard, for a slot
+	turn    int32  // which item is locked as the …th
+	lead    int32
+	shared  bool // the entry is the overflow of its limit
+	version uint16
+	base    cell // what is owed, with what was granted so far
+	attempt cell // what would be owed with all that passes
+}
+
+// spilled marks the handle of a grant that was taken from the overflow.
+const spilled = 1 << 63
+
+// decide answers a batch: find the entries, lock them in one order that all
+// batches have, judge, write and unlock. Nobody sees a part of it, so that
+// nobody is refused for the sake of a claim that is refused itself.
+func (s *Store) decide(b *store.Batch, items []item) error {
+	for attempt := 0; ; attempt++ {
+		if err := s.open(b, items, attempt); err != nil {
+			s.unreserve(items)
+			return err
+		}
+		if s.lock(b, items) {
+			break
+		}
+	}
+	var granted [2]bool // by group
+	granted[store.Enforced] = judge(b, items, store.Enforced)
+	conclude(items, granted[store.Enforced] && !b.Peek)
+	shadow := judge(b, items, store.Shadow)
+	granted[store.Shadow] = shadow && granted[store.Enforced]
+	conclude(items, granted[store.Shadow] && !b.Peek)
+	if b.Peek {
+		granted = [2]bool{}
+	} else if !shadow || !granted[store.Enforced] || len(items) > 1 && meet(items) {
+		describe(b, items)
+	}
+	s.write(b, items, granted)
+	s.unreserve(items)
+	return nil
+}
+
+// patience is how often a batch makes entries that are forgotten again before
+// it can lock them, by others or for its own next claim, until it shares the
+// overflow instead.
+const patience = 8
+
+// open finds or makes the entries of a batch, and reserves holders for slots.
+func (s *Store) open(b *store.Batch, items []item, attempt int) (err error) {
+	for i := range items {
+		it, c := &items[i], &b.Claims[i]
+		it.key, it.turn, it.lead, it.shared = s.hasher.key(c.Owner, c.Limit.ID), int32(i), int32(i), false
+		at, found := s.locate(it.key)
+		switch {
+		case found:
+			err = s.known(at.entry, c.Limit)
+		case b.Peek: // nothing is entered
+		case len(items) > 1 || takes(c):
+			bound := s.maxKeys
+			if attempt >= patience {
+				bound = 0
+			}
+			at, it.key, it.shared, err = s.enter(it.key, c.Limit, b.Now, bound)
+		}
+		if err != nil {
+			return fmt.Errorf("memstore: claim %s: %w", c.Limit.Name, err)
+		}
+		if c.Limit.Kind == store.Slots && !b.Peek {
+			it.reserve(at.shard)
+		}
+		it.at = at
+	}
+	if len(items) > 1 {
+		order(items)
+	}
+	return nil
+}
+
+// takes reports whether a claim on a key that owes nothing changes it.
+func takes(c *store.Claim) bool {
+	return c.Limit.Kind == store.Slots || c.Cost > 0 && c.Cost <= c.Limit.Burst
+}
+
+func (it *item) reserve(sh *shard) {
+	if it.holder != 0 && it.at.shard != sh {
+		it.at.shard.holders.release(it.holder, it.holder)
+		it.holder = 0
+	}
+	if it.holder == 0 {
+		it.holder = sh.reserve()
+	}
+}
+
+// meet reports whether claims are about the same entry.
+func meet(items []item) bool {
+	for i := range items {
+		if items[i].lead != int32(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// known registers a limit if an entry is not written under it already.
+func (s *Store) known(e *entry, l *store.Limit) error {
+	if l.Kind == store.Slots {
+		return nil
+	}
+	written := s.versions.view.Load().limits[uint16(e.name.Load())].Load()
+	if written != nil && same(written, l) {
+		return nil
+	}
+	return s.register(l)
+}
+
+// same reports whether two limits decide alike.
+func same(a, b *store.Limit) bool { return a == b || a.Fingerprint == b.Fingerprint }
+
+func (s *Store) unreserve(items []item) {
+	for i := range items {
+		if it := &items[i]; it.holder != 0 {
+			it.at.shard.holders.release(it.holder, it.holder)
+		}
+	}
+}
+
+// order sorts the turns of items by the place of their entries.
+func order(items []item) {
+	for i := 1; i < len(items); i++ {
+		for j := i; j > 0 && items[items[j].turn].before(&items[items[j-1].turn]); j-- {
+			items[j].turn, items[j-1].turn = items[j-1].turn, items[j].turn
+		}
+	}
+}
+
+func (it *item) before(o *item) bool {
+	if it.key.shard != o.key.shard {
+		return it.key.shard < o.key.shard
+	}
+	return it.at.slot < o.at.slot
+}
+
+// lock takes the locks of all entries and reads them; or of none, if an entry
+// has moved or a limit has lost its number since they were opened.
+func (s *Store) lock(b *store.Batch, items []item) bool {
+	var last *item
+	for n := range items {
+		it := &items[items[n].turn]
+		switch {
+		case it.at.entry == nil:
+		case last != nil && last.at.entry == it.at.entry:
+			it.lead = last.lead
+		default:
+			word, ok := it.at.lock(it.key.print)
+			if !ok {
+				unlock(items, n)
+				return false
+			}
+			it.base.word = word
+			last = it
+		}
+	}
+	v := s.versions.view.Load()
+	for i := range items {
+		if !s.read(v, &items[i], &b.Claims[i], b.Now) {
+			unlock(items, len(items))
+			return false
+		}
+	}
+	return true
+}
+
+// unlock gives back the locks of the first n turns, the entries unchanged.
+func unlock(items []item, n int) {
+	for i := range n {
+		if it := &items[items[i].turn]; it.leads(items[i].turn) {
+			it.at.entry.word.Store(it.at.entry.word.Load() &^ locked)
+		}
+	}
+}
+
+// leads reports whether the item at an index has the lock of an entry.
+func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead == index }
+
+// read fills the cells of an item with what is owed now, under the limit of its
+// claim. It fails if that limit has no number.
+func (s *Store) read(v *view, it *item, c *store.Claim, now int64) (ok bool) {
+	if it.version, ok = uint16(0), true; it.at.entry == nil {
+		it.base = cell{limit: c.Limit}
+	} else if c.Limit.Kind == store.Slots {
+		it.base = cell{word: it.base.word, extra: it.at.entry.extra, limit: c.Limit}
+		it.base.prune(&it.at.shard.holders, now)
+	} else {
+		written := uint16(it.at.entry.name.Load())
+		it.base = cell{it.base.word, it.at.entry.extra, v.limits[written].Load(), written}
+		it.version = written
+		it.base.age(now)
+		if !same(it.base.limit, c.Limit) {
+			it.version, ok = v.number(c.Limit)
+			it.base.carry(c.Limit, it.version, now)
+		}
+	}
+	it.attempt = it.base
+	return ok
+}
+
+// judge asks for the claims of a group, and reports whether all pass.
+func judge(b *store.Batch, items []item, g store.Group) bool {
+	passed := true
+	for i := range items {
+		c := &b.Claims[i]
+		if c.Group != g {
+			continue
+		}
+		cost := c.Cost
+		if c.Limit.Kind == store.Slots {
+			cost = 1
+		}
+		state := &items[items[i].lead].attempt
+		state.carry(c.Limit, items[i].version, b.Now)
+		r := state.take(b.Now, cost)
+		b.Grants[i] = store.Grant{OK: r.OK, Remaining: r.Remaining, RetryAfter: r.RetryAfter, ResetAfter: r.ResetAfter}
+		passed = passed && r.OK
+	}
+	return passed
+}
+
+// conclude makes what was tried what is owed, or forgets it.
+func conclude(items []item, passed bool) {
+	for i := range items {
+		if it := &items[i]; passed {
+			it.base = it.attempt
+		} else {
+			it.attempt = it.base
+		}
+	}
+}
+
+// describe tells in all grants what is left after the batch.
+func describe(b *store.Batch, items []item) {
+	for i := range items {
+		state, l := items[items[i].lead].base, b.Claims[i].Limit
+		state.carry(l, items[i].version, b.Now)
+		r := state.take(b.Now, 0)
+		b.Grants[i].Remaining, b.Grants[i].ResetAfter = r.Remaining, r.ResetAfter
+	}
+}
+
+// write stores what is owed, and unlocks.
+func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
+	for i := range items {
+		it, c, g := &items[i], &b.Claims[i], &b.Grants[i]
+		state := &items[it.lead].base
+		switch taken := g.OK && granted[c.Group]; {
+		case !taken:
+		case c.Limit.Kind == store.Slots:
+			state.link(&it.at.shard.holders, it.holder, s.hasher.markOf(b.ID, it.key.print), leaseEnd(b.Now, c.Limit))
+			g.Handle, it.holder = uint64(it.holder), 0
+		default:
+			g.Handle = state.handle()
+		}
+		if it.shared {
+			g.Handle |= spilled
+			s.spilled.Add(1)
+		}
+	}
+	for i := range items {
+		if it := &items[i]; it.leads(int32(i)) {
+			it.at.entry.write(it.key.print, &it.base)
+		}
+	}
+}
+
+// write stores a state in an entry, and unlocks it.
+func (e *entry) write(print uint64, c *cell) {
+	e.extra = c.extra
+	if name := nameOf(print, c.version); e.name.Load() != name {
+		e.name.Store(name)
+	}
+	e.word.Store(c.word)
+}

@@ -1,0 +1,46 @@
+package memstore
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// key is where the state of one limit of one owner lies. The print has 48 bits,
+// is never 0, tells the keys of a shard apart, and is the place in its table.
+type key struct {
+	shard uint64
+	print uint64
+}
+
+// hasher makes keys. It is seeded, so that nobody can aim at one shard or make
+// two keys collide; that two of a million keys collide by chance happens to one
+// process of 140,000.
+type hasher struct {
+	seed [4]uint64
+	mask uint64 // of the shard, at most 16 bits
+}
+
+func newHasher(shards int) (h hasher) {
+	for i := range h.seed {
+		h.seed[i] = rand.Uint64()
+	}
+	h.mask = uint64(shards - 1)
+	return h
+}
+
+func (h *hasher) key(owner store.Key, limit uint64) key {
+	sum := mix(mix(owner.Hi^h.seed[0], owner.Lo^h.seed[1])^h.seed[2], limit^h.seed[3])
+	return key{shard: sum & h.mask, print: max(sum>>16, 1)}
+}
+
+// overflow is the key that the keys of a limit share when there is no room.
+func (h *hasher) overflow(limit uint64) key {
+	return h.key(store.Key{Hi: h.seed[2], Lo: h.seed[3]}, limit)
+}
+
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}

@@ -1,0 +1,111 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// Return gives back slots, and gives back, charges or resets tokens. The
+// context is not needed.
+func (s *Store) Return(_ context.Context, returns []store.Return) (err error) {
+	for i := range returns {
+		r := &returns[i]
+		if e := s.settle(r); e != nil {
+			err = errors.Join(err, fmt.Errorf("memstore: return %s: %w", r.Limit.Name, e))
+		}
+	}
+	return err
+}
+
+// Renew prolongs the leases of slots that are still held. The context is not
+// needed.
+func (s *Store) Renew(_ context.Context, held []store.Return) error {
+	for i := range held {
+		s.renew(&held[i])
+	}
+	return nil
+}
+
+// keyOf is the key that a claim was granted under.
+func (s *Store) keyOf(r *store.Return) key {
+	if r.Handle&spilled != 0 {
+		return s.hasher.overflow(r.Limit.ID)
+	}
+	return s.hasher.key(r.Owner, r.Limit.ID)
+}
+
+// find locks the entry of a key, if there is one.
+func (s *Store) find(k key) (at site, word uint64, ok bool) {
+	for {
+		if at, ok = s.locate(k); !ok {
+			return at, 0, false
+		}
+		if word, ok = at.lock(k.print); ok {
+			return at, word, true
+		}
+	}
+}
+
+func (s *Store) settle(r *store.Return) error {
+	k := s.keyOf(r)
+	for {
+		at, word, ok := s.find(k)
+		switch {
+		case ok && r.Limit.Kind == store.Slots:
+			s.letGo(r, &at, word, k.print)
+			return nil
+		case ok:
+			s.settleTokens(r, &at, word, k.print)
+			return nil
+		case r.Limit.Kind == store.Slots || r.Tokens >= 0 || r.Reset:
+			return nil // nothing is owed
+		}
+		var err error
+		if _, k, _, err = s.enter(k, r.Limit, r.Now, s.maxKeys); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) {
+	version := uint16(at.entry.name.Load())
+	c := cell{word, at.entry.extra, s.versions.view.Load().limits[version].Load(), version}
+	c.age(r.Now)
+	c.settle(r, r.Now)
+	at.entry.write(print, &c)
+}
+
+// letGo takes a slot from its holder, if it is still held.
+func (s *Store) letGo(r *store.Return, at *site, word, print uint64) {
+	c := cell{word: word, extra: at.entry.extra}
+	c.prune(&at.shard.holders, r.Now)
+	if n := c.holderOf(&at.shard.holders, s.hasher.markOf(r.ID, print), uint32(r.Handle)); n != 0 {
+		c.unlink(&at.shard.holders, n)
+		if countOf(c.word) == 0 {
+			c.extra = r.Now
+		}
+	}
+	at.entry.write(print, &c)
+}
+
+func (s *Store) renew(r *store.Return) {
+	k := s.keyOf(r)
+	at, word, ok := s.find(k)
+	if !ok || r.Limit.Kind != store.Slots {
+		if ok {
+			at.entry.word.Store(word)
+		}
+		return
+	}
+	hs := &at.shard.holders
+	c := cell{word: word, extra: at.entry.extra}
+	c.prune(hs, r.Now)
+	if n := c.holderOf(hs, s.hasher.markOf(r.ID, k.print), uint32(r.Handle)); n != 0 {
+		hs.at(n).expires = leaseEnd(r.Now, r.Limit)
+		c.extra = min(c.extra, hs.at(n).expires)
+	}
+	at.entry.write(k.print, &c)
+}

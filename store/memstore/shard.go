@@ -1,0 +1,229 @@
+package memstore
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// shard is one table of many. Its mutex is held to enter a key, to forget one,
+// and to replace the table; whoever holds the lock of an entry must not wait
+// for it.
+type shard struct {
+	table   atomic.Pointer[table] // nil until the first key
+	holders holders
+	mu      sync.Mutex
+	used    int // slots that are not empty
+	hand    int // where forget looks next
+	_       [64]byte
+}
+
+const (
+	leastSlots = 8
+	// forgetLook is how many entries are looked at, for one to forget, before
+	// a new key has to share the overflow.
+	forgetLook = 512
+	// keepFor is how long a key that is not used and owes nothing is kept while
+	// there is room: to enter it again costs more than to find it, and a batch
+	// that was stamped a little earlier may still have to meet it.
+	keepFor = int64(time.Second)
+)
+
+// crowded reports whether a table with so many used slots makes searches long.
+func (t *table) crowded(used int) bool { return t == nil || used > len(t.slots)/4*3 }
+
+// roomFor is the length of a table for some keys: a quarter more than crowded.
+func roomFor(keys int) int { return max(leastSlots, (keys*5/3+3)&^3) }
+
+func (s *Store) locate(k key) (at site, ok bool) {
+	at.shard = &s.shards[k.shard]
+	if at.table = at.shard.table.Load(); at.table == nil {
+		return at, false
+	}
+	if at.slot = at.table.find(k.print); at.slot < 0 {
+		return at, false
+	}
+	at.entry = &at.table.slots[at.slot]
+	return at, true
+}
+
+// enter finds the entry of a key, or makes one; when that would be more keys
+// than the bound, the entry that the keys of the limit share.
+func (s *Store) enter(k key, l *store.Limit, now, bound int64) (at site, entered key, shared bool, err error) {
+	at, err = s.insert(k, l, now, bound)
+	if err != nil || at.entry != nil {
+		return at, k, false, err
+	}
+	k = s.hasher.overflow(l.ID)
+	at, err = s.insert(k, l, now, math.MaxInt64)
+	return at, k, true, err
+}
+
+// insert finds or makes the entry of a key. The entry is nil if that would
+// make more keys than the bound.
+func (s *Store) insert(k key, l *store.Limit, now, bound int64) (site, error) {
+	sh := &s.shards[k.shard]
+	for {
+		if err := s.register(l); err != nil {
+			return site{}, err
+		}
+		sh.mu.Lock()
+		version, ok := s.versions.view.Load().number(l)
+		if ok {
+			at := s.insertLocked(sh, nameOf(k.print, version), now, bound)
+			sh.mu.Unlock()
+			return at, nil
+		}
+		sh.mu.Unlock()
+	}
+}
+
+func (s *Store) insertLocked(sh *shard, name uint64, now, bound int64) site {
+	t := sh.table.Load()
+	if t != nil {
+		if slot := t.find(printOf(name)); slot >= 0 {
+			return site{sh, t, &t.slots[slot], slot}
+		}
+	}
+	if s.keys.Add(1) > bound && (bound == 0 || !s.forget(sh, now)) {
+		s.keys.Add(-1)
+		return site{}
+	}
+	if t.crowded(sh.used + 1) {
+		t = s.rebuild(sh, now)
+	}
+	slot := t.vacancy(printOf(name))
+	e := &t.slots[slot]
+	if e.name.Load() == empty {
+		sh.used++
+	}
+	e.lock()
+	e.extra = s.begin(name, now)
+	e.name.Store(name)
+	e.word.Store(0)
+	return site{sh, t, e, slot}
+}
+
+// forget makes room for a key by dropping one that owes nothing. It looks at a
+// bounded number of entries, each time at others.
+func (s *Store) forget(sh *shard, now int64) bool {
+	t := sh.table.Load()
+	if t == nil {
+		return false
+	}
+	for range min(forgetLook, len(t.slots)) {
+		if sh.hand++; sh.hand >= len(t.slots) {
+			sh.hand = 0
+		}
+		e := &t.slots[sh.hand]
+		if printOf(e.name.Load()) == 0 {
+			continue
+		}
+		word := e.lock()
+		word, free := s.owesNothing(sh, e, word, now)
+		if free {
+			e.name.Store(vacated)
+			s.keys.Add(-1)
+			s.forgotten.Add(1)
+		}
+		e.word.Store(word)
+		if free {
+			return true
+		}
+	}
+	return false
+}
+
+// rebuild replaces the table by one that is as large as the keys need, and
+// forgets those that owe nothing and were not asked for lately. Decisions
+// about the shard's keys wait until it is done, some microseconds a thousand
+// keys.
+func (s *Store) rebuild(sh *shard, now int64) *table {
+	old := sh.table.Load()
+	kept := 0
+	if old != nil {
+		kept = s.freeze(sh, old, now)
+	}
+	next := &table{slots: make([]entry, roomFor(kept+1))}
+	if old != nil {
+		old.moveTo(next)
+	}
+	sh.used = kept
+	sh.hand = 0
+	sh.table.Store(next)
+	return next
+}
+
+// freeze locks the entries of a table for ever, and vacates those that owe
+// nothing any more. It returns how many others there are.
+func (s *Store) freeze(sh *shard, t *table, now int64) (kept int) {
+	for i := range t.slots {
+		e := &t.slots[i]
+		if printOf(e.name.Load()) == 0 {
+			continue
+		}
+		word, free := s.owesNothing(sh, e, e.lock(), now-keepFor)
+		if free && now-s.lastUse(e) >= keepFor {
+			e.name.Store(vacated)
+			s.keys.Add(-1)
+			s.forgotten.Add(1)
+			continue
+		}
+		e.word.Store(word | locked)
+		kept++
+	}
+	return kept
+}
+
+// begin is the extra of a key that is used for the first time.
+func (s *Store) begin(name uint64, now int64) int64 {
+	c := cell{limit: s.versions.view.Load().limits[uint16(name)].Load()}
+	if c.limit == nil { // slots
+		return now
+	}
+	c.age(now)
+	return c.extra
+}
+
+// lastUse is a moment since when a key that owes nothing was not used. The
+// lock of its entry is held.
+func (s *Store) lastUse(e *entry) int64 {
+	l := s.versions.view.Load().limits[uint16(e.name.Load())].Load()
+	if l != nil && l.Algorithm == store.FixedWindow {
+		return min(e.extra, math.MaxInt64-int64(l.Window.Window)) + int64(l.Window.Window)
+	}
+	return e.extra
+}
+
+func (t *table) moveTo(next *table) {
+	for i := range t.slots {
+		name := t.slots[i].name.Load()
+		if printOf(name) == 0 {
+			continue
+		}
+		e := &next.slots[next.vacancy(printOf(name))]
+		e.name.Store(name)
+		e.extra = t.slots[i].extra
+		e.word.Store(t.slots[i].word.Load() &^ locked)
+	}
+}
+
+// visit shows each entry, under its lock.
+func (sh *shard) visit(show func(*entry)) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	t := sh.table.Load()
+	if t == nil {
+		return
+	}
+	for i := range t.slots {
+		if e := &t.slots[i]; printOf(e.name.Load()) != 0 {
+			word := e.lock()
+			show(e)
+			e.word.Store(word)
+		}
+	}
+}

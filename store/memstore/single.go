@@ -1,0 +1,53 @@
+package memstore
+
+import (
+	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// decideOne answers a claim on tokens of a key that is known under the claim's
+// own limit: the common case, as decide does it but with nothing to keep. It
+// reports whether it did.
+func (s *Store) decideOne(c *store.Claim, now int64, g *store.Grant) bool {
+	l := c.Limit
+	k := s.hasher.key(c.Owner, l.ID)
+	sh := &s.shards[k.shard]
+	t := sh.table.Load()
+	if t == nil {
+		return false
+	}
+	slot := t.find(k.print)
+	if slot < 0 {
+		return false
+	}
+	e := &t.slots[slot]
+	word, ok := e.tryLock()
+	if !ok {
+		if word, ok = sh.wait(t, e); !ok {
+			return false
+		}
+	}
+	name := e.name.Load()
+	if written := s.versions.view.Load().limits[uint16(name)].Load(); printOf(name) != k.print || written == nil || !same(written, l) {
+		e.word.Store(word)
+		return false
+	}
+	if l.Algorithm == store.TokenBucket {
+		d, r := l.GCRA.Take(l.GCRA.Owed(limit.Bucket{Debt: limit.Debt(word), At: e.extra}, now), c.Cost)
+		e.extra = now
+		e.word.Store(uint64(d))
+		answer(g, &r, uint64(d))
+		return true
+	}
+	state := cell{word: word, extra: e.extra, limit: l}
+	state.age(now)
+	r := state.take(now, c.Cost)
+	e.extra = state.extra
+	e.word.Store(state.word)
+	answer(g, &r, state.handle())
+	return true
+}
+
+func answer(g *store.Grant, r *limit.Result, handle uint64) {
+	g.OK, g.Remaining, g.RetryAfter, g.ResetAfter, g.Handle = r.OK, r.Remaining, r.RetryAfter, r.ResetAfter, handle
+}

@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+var changeRules = []rule{
+	{
+		"change/raise",
+		"Raising a limit takes effect at once and never lowers what remains.",
+		func(k *kit) {
+			k.each(4, 4*time.Second, func(l *store.Limit) {
+				o := k.owner()
+				k.take(o, l, 3)
+				k.wantLeft(o, k.tokens(l.Name, l.Algorithm, limit.Per(10, 4*time.Second), 10), 7)
+			})
+		},
+	},
+	{
+		"change/lower",
+		"Lowering a limit mints nothing, and blocks for no longer than the new limit takes to refill.",
+		func(k *kit) {
+			k.each(100, 100*time.Second, func(l *store.Limit) {
+				o, lower := k.owner(), k.tokens(l.Name, l.Algorithm, limit.Per(2, 2*time.Second), 2)
+				k.take(o, l, 60)
+				k.wantLeft(o, lower, 0)
+				k.pass(2 * time.Second)
+				k.wantLeft(o, lower, 2)
+			})
+		},
+	},
+	{
+		"change/rate",
+		"What was spent is counted in tokens, not in time: drained at 10 in 20s and changed to 1000 in 20s, a token is there in 20ms.",
+		func(k *kit) {
+			slow := k.tokens("rate", store.TokenBucket, limit.Per(10, 20*time.Second), 16)
+			fast := k.tokens("rate", store.TokenBucket, limit.Per(1000, 20*time.Second), 16)
+			o := k.owner()
+			k.admits(o, slow, 20, 16)
+			k.want("after the change", k.take(o, fast, 1), store.Grant{RetryAfter: 20 * time.Millisecond, ResetAfter: 320 * time.Millisecond})
+			k.pass(20 * time.Millisecond)
+			if g := k.take(o, fast, 1); !g.OK {
+				k.Fatalf("20ms later: %+v", g)
+			}
+		},
+	},
+	{
+		"change/algorithm",
+		"Another algorithm finds spent what was spent.",
+		func(k *kit) {
+			bucket := k.tokens("rate", store.TokenBucket, limit.Per(10, time.Hour), 10)
+			window := k.tokens("rate", store.FixedWindow, limit.Per(10, time.Hour), 0)
+			o := k.owner()
+			k.take(o, bucket, 7)
+			k.wantLeft(o, window, 3)
+			k.take(o, window, 1)
+			k.wantLeft(o, bucket, 2)
+		},
+	},
+	{
+		"change/back",
+		"A limit that is changed and changed back mints nothing.",
+		func(k *kit) {
+			a := k.tokens("rate", store.TokenBucket, limit.Per(10, 10*time.Second), 10)
+			b := k.tokens("rate", store.TokenBucket, limit.Per(30, 10*time.Second), 30)
+			o := k.owner()
+			k.take(o, a, 6)
+			for range 20 {
+				k.wantLeft(o, b, 24)
+				k.wantLeft(o, a, 4)
+			}
+		},
+	},
+	{
+		"change/return",
+		"Tokens taken under one limit and given back under another come back as tokens.",
+		func(k *kit) {
+			a := k.tokens("rate", store.TokenBucket, limit.Per(10, 10*time.Second), 10)
+			b := k.tokens("rate", store.TokenBucket, limit.Per(20, 10*time.Second), 20)
+			o := k.owner()
+			taken := k.claim(store.Claim{Owner: o, Limit: a, Cost: 6})
+			k.wantLeft(o, b, 14)
+			k.giveBack(k.returned(taken, 0, 4))
+			k.wantLeft(o, b, 18)
+		},
+	},
+	{
+		"change/slots",
+		"Changing a limit on slots loses no holder and forgets none.",
+		func(k *kit) {
+			o := k.owner()
+			five, two, nine := k.slots(5, time.Minute), k.slots(2, time.Minute), k.slots(9, time.Hour)
+			held := k.claim(store.Claim{Owner: o, Limit: five, Cost: 1})
+			k.admits(o, five, 9, 4)
+			k.admits(o, two, 3, 0)
+			k.admits(o, nine, 9, 4)
+			k.giveBack(k.returned(held, 0, 0))
+			k.admits(o, two, 1, 0)
+			k.admits(o, nine, 3, 1)
+		},
+	},
+}
+
+var clockRules = []rule{
+	{
+		"clock/still",
+		"While time stands still nothing refills.",
+		func(k *kit) {
+			k.each(3, time.Second, func(l *store.Limit) { k.admits(k.owner(), l, 1000, 3) })
+		},
+	},
+	{
+		"clock/stale",
+		"A batch stamped earlier than the last one, by up to a second or a burst's time, mints nothing.",
+		func(k *kit) {
+			if !k.virtual() {
+				return
+			}
+			k.each(5, 5*time.Second, func(l *store.Limit) {
+				o := k.owner()
+				k.pass(5*time.Second - time.Duration(k.now%int64(5*time.Second))) // a window begins
+				k.admits(o, l, 4, 4)
+				for range 100 {
+					k.now -= int64(time.Second)
+					k.take(o, l, 5)
+					k.now += int64(time.Second)
+				}
+				k.admits(o, l, 5, 1)
+			})
+		},
+	},
+	{
+		"clock/stale-short",
+		"Stale stamps do not refill a bucket that is shorter than they are late.",
+		func(k *kit) {
+			if !k.virtual() {
+				return
+			}
+			l, o, ok := k.tokens("short", store.TokenBucket, limit.Per(1000, time.Second), 1), k.owner(), 0
+			for i := range 10_000 {
+				k.now += int64(10 * time.Microsecond)
+				late := int64(i%2) * int64(7*time.Millisecond)
+				k.now -= late
+				if k.take(o, l, 1).OK {
+					ok++
+				}
+				k.now += late
+			}
+			if ok > 101 {
+				k.Fatalf("%d admitted in 100ms at 1000/s, at most 101", ok)
+			}
+		},
+	},
+	{
+		"clock/back",
+		"A clock that is set back mints nothing at once, and blocks for no longer than a refill.",
+		func(k *kit) {
+			if !k.virtual() {
+				return
+			}
+			for _, back := range []time.Duration{time.Hour, 30 * day} {
+				k.each(5, 5*time.Second, func(l *store.Limit) {
+					o := k.owner()
+					k.admits(o, l, 6, 5)
+					k.now -= int64(back)
+					k.admits(o, l, 6, 0)
+					k.pass(5 * time.Second)
+					k.admits(o, l, 6, 5)
+				})
+			}
+		},
+	},
+}
