@@ -30,7 +30,7 @@ func (f *FixedWindow) At(w Window, now int64) Window {
 	now = max(now, 0)
 	start := now - now%int64(f.Window)
 	switch {
-	case start > w.Start:
+	case start > w.Start || w.Used == 0:
 		return Window{Start: start}
 	case w.Start-now > int64(behind):
 		return Window{Start: start, Used: w.Used}

@@ -73,12 +73,20 @@ func NewGCRA(r Rate, burst int64) (GCRA, error) {
 // A moment before the bucket's own one refills nothing. It is waited for when
 // it is behind by up to a second, or by less than a full bucket's time, and the
 // debt then exceeds a full bucket's; when it is behind by more, the clock was
-// set back, and no more is owed than a full bucket.
+// set back, and no more is owed than a full bucket. A bucket that owes nothing
+// is as if never used, at any moment.
 func (g *GCRA) Owed(b Bucket, now int64) Debt {
-	d := min(b.Debt, Debt(g.capacity+g.slack))
-	if now >= b.At {
-		return g.After(d, uint64(now)-uint64(b.At))
+	if now < b.At {
+		return g.owedBefore(b, now)
 	}
+	return b.Debt - min(b.Debt, Debt(product(uint64(now)-uint64(b.At), g.unit)))
+}
+
+func (g *GCRA) owedBefore(b Bucket, now int64) Debt {
+	if b.Debt == 0 {
+		return 0
+	}
+	d := min(b.Debt, Debt(g.capacity+g.slack))
 	if owed := uint64(d) + product(uint64(b.At)-uint64(now), g.unit); owed <= g.capacity+g.slack {
 		return Debt(owed)
 	}
@@ -135,6 +143,9 @@ func (g *GCRA) Convert(from *GCRA, d Debt) Debt {
 func (g *GCRA) Spent(d Debt) int64 {
 	return int64(ceilMulDiv(uint64(min(d, Debt(g.capacity))), 1, g.interval))
 }
+
+// Whole is how many whole tokens a debt is worth.
+func (g *GCRA) Whole(d Debt) int64 { return int64(uint64(min(d, Debt(g.capacity))) / g.interval) }
 
 // Owing is the debt of a bucket of which this many tokens are spent.
 func (g *GCRA) Owing(spent int64) Debt { return min(g.worth(spent), Debt(g.capacity)) }

@@ -507,7 +507,7 @@ func FuzzGCRA(f *testing.F) {
 			return
 		}
 		for _, at := range []int64{0, now, -now, math.MinInt64, math.MaxInt64} {
-			d := g.Owed(Bucket{Debt(debt), at}, now)
+			d := g.Owed(Bucket{min(Debt(debt), g.Capacity()), at}, now)
 			after, r := g.Take(d, cost)
 			if r.OK && (cost < 0 || cost > burst || uint64(after) > g.capacity) || !r.OK && after != d {
 				t.Fatalf("take %d of %d: %+v with %d owed", cost, burst, r, after)
