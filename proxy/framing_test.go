@@ -69,7 +69,8 @@ func TestFramingHarmless(t *testing.T) {
 	for name, stream := range map[string]string{
 		"plain":               "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
 		"length":              "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcdGET / HTTP/1.1\r\nHost: x\r\n\r\n",
-		"chunked":             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n00a ;x=\"y\"\r\n0123456789\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"two lengths":         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcdPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab",
+		"chunked":             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n01a ;x=\"y\"\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		"trailer":             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\nTrailer: X\r\n\r\n1\r\na\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		"empty line before":   "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		"HTTP/1.0":            "POST / HTTP/1.0\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\naGET / HTTP/1.0\r\n\r\n",

@@ -23,11 +23,11 @@ type guard struct {
 	faults  *atomic.Uint64 // faulty messages of all connections
 	silence time.Duration  // longest pause within a body
 
-	tunnel   atomic.Bool // hijacked: the bytes are not requests any more
-	explicit atomic.Bool // whoever holds the connection has set a read deadline
-	armed    time.Time   // when the deadline of the body was set; zero: it is not
-	left     string      // of the poison
-	failed   error       // what every later Read answers
+	tunnel   atomic.Bool  // hijacked: the bytes are not requests any more
+	explicit atomic.Bool  // whoever holds the connection has set a read deadline
+	armed    atomic.Int64 // when the deadline of the body was set, Unix nanoseconds; 0: it is not
+	left     string       // of the poison
+	failed   error        // what every later Read answers
 }
 
 // Read implements net.Conn.
@@ -45,7 +45,6 @@ func (g *guard) Read(p []byte) (int, error) {
 	g.arm()
 	n, err := g.Conn.Read(p)
 	n = g.inspect(p, n)
-	g.disarm()
 	if n == 0 && g.failed != nil && len(p) > 0 {
 		return g.Read(p)
 	}
@@ -67,41 +66,35 @@ func (g *guard) inspect(p []byte, n int) int {
 }
 
 // arm gives the peer a while to send more of a body. net/http sets no deadline
-// there and reads nothing else at that time, so nothing is overwritten.
+// there but one of its own choice, and clears it before it watches the
+// connection for the client's leaving.
 func (g *guard) arm() {
 	if g.silence <= 0 || !g.framing.inMessage() || g.explicit.Load() {
 		return
 	}
 	now := time.Now()
-	if now.Sub(g.armed) < g.silence/8 {
+	if now.UnixNano()-g.armed.Load() < int64(g.silence/8) {
 		return
 	}
-	g.armed = now
+	g.armed.Store(now.UnixNano())
 	_ = g.Conn.SetReadDeadline(now.Add(g.silence))
-}
-
-// disarm takes the deadline back before net/http sees the end of the body, and
-// so before it watches the connection for the client's leaving.
-func (g *guard) disarm() {
-	if g.armed.IsZero() || g.framing.inMessage() {
-		return
-	}
-	g.armed = time.Time{}
-	if !g.explicit.Load() {
-		_ = g.Conn.SetReadDeadline(time.Time{})
-	}
 }
 
 // SetReadDeadline implements net.Conn.
 func (g *guard) SetReadDeadline(t time.Time) error {
-	g.explicit.Store(!t.IsZero())
+	g.note(t)
 	return g.Conn.SetReadDeadline(t)
 }
 
 // SetDeadline implements net.Conn.
 func (g *guard) SetDeadline(t time.Time) error {
-	g.explicit.Store(!t.IsZero())
+	g.note(t)
 	return g.Conn.SetDeadline(t)
+}
+
+func (g *guard) note(t time.Time) {
+	g.explicit.Store(!t.IsZero())
+	g.armed.Store(0)
 }
 
 // CloseWrite tells the peer that nothing more comes; net/http needs it to get

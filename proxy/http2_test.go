@@ -369,6 +369,34 @@ func TestStreamBodySilence(t *testing.T) {
 	}
 }
 
+// A client that grants no window holds no request for ever; the connection
+// goes on.
+func TestStreamWriteSilence(t *testing.T) {
+	watchGoroutines(t)
+	written := make(chan error, 1)
+	s := serve(t, ServerConfig{H2C: true, WriteSilence: 50 * time.Millisecond}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size := int64(10)
+		if r.Method == "POST" {
+			size = 1 << 20 // more than the window that a client grants at first
+		}
+		_, err := io.Copy(w, &endless{size})
+		written <- err
+	}))
+	c := newRaw2(t, s.address)
+	go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
+	for stream, method := range []string{1: "POST", 3: "GET"} {
+		if method == "" {
+			continue
+		}
+		if err := c.open(uint32(stream), method, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := soon(t, "the answer is given up", written); (err == nil) != (method == "GET") {
+			t.Errorf("%s ended with %v", method, err)
+		}
+	}
+}
+
 // Without leave HTTP/2 by prior knowledge is refused, and the guard goes on
 // looking.
 func TestNoH2CWithoutLeave(t *testing.T) {

@@ -178,6 +178,28 @@ func TestBodySilence(t *testing.T) {
 	})
 }
 
+// A body that follows at once is watched like the first one.
+func TestBodySilenceOfNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := make(chan error, 1)
+		l, _, stop := serveInMemory(t, ServerConfig{}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, err := io.Copy(io.Discard, r.Body)
+			bodies <- err
+		}))
+		c := l.dial()
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		for _, body := range []string{"whole", "half"} {
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n")
+			<-time.After(time.Second)
+			_, _ = io.WriteString(c, body)
+			if err := <-bodies; (err == nil) != (body == "whole") {
+				t.Errorf("%s body: %v", body, err)
+			}
+		}
+		stop()
+	})
+}
+
 // A client that takes nothing of its answer is given up.
 func TestWriteSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -378,6 +400,19 @@ func TestListenerClosedByAnother(t *testing.T) {
 	})
 }
 
+// idle counts the connections that serve nothing.
+func (r *running) idle() (n int) {
+	in := r.intake.Load()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for c := range in.open {
+		if c.idleSince.Load() != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // At the bound an idle connection makes room, and a busy one does not.
 func TestConnectionBound(t *testing.T) {
 	watchGoroutines(t)
@@ -391,9 +426,9 @@ func TestConnectionBound(t *testing.T) {
 	if _, err := http.ReadResponse(bufio.NewReader(idle), nil); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the connection is idle", func() bool { return s.idle() == 1 })
 	_, _ = io.WriteString(busy, "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
 	soon(t, "the request starts", handler.started)
-
 	if answer := talk(t, s.address, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasSuffix(answer, "quick") {
 		t.Errorf("the third connection got %q", answer)
 	}

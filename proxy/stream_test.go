@@ -138,12 +138,30 @@ func TestUpgradedHalfClose(t *testing.T) {
 	})
 	s, _ := front(t, upstream)
 	c, r := upgrade(t, s.address)
-	_, _ = io.WriteString(c, "12345")
+	_, _ = io.WriteString(c, smuggling[0].stream) // is no request here
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if got := rest(r); got != "got 5 bytes" {
+	if got := rest(r); got != fmt.Sprintf("got %d bytes", len(smuggling[0].stream)) {
 		t.Errorf("read %q", got)
+	}
+}
+
+func TestUpgradedHalfCloseOfUpstream(t *testing.T) {
+	watchGoroutines(t)
+	late := make(chan string, 1)
+	s, _ := front(t, upgradable(t, func(c net.Conn, r *bufio.Reader) {
+		_ = c.(*net.TCPConn).CloseWrite()
+		late <- rest(r)
+	}))
+	c, r := upgrade(t, s.address)
+	if got := rest(r); got != "" {
+		t.Errorf("read %q", got)
+	}
+	_, _ = io.WriteString(c, "late")
+	_ = c.Close()
+	if got := soon(t, "the upstream reads to the end", late); got != "late" {
+		t.Errorf("the upstream read %q", got)
 	}
 }
 

@@ -37,8 +37,12 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request, c *conn) {
 	}
 	start := time.Now()
 	defer func() { s.settle(r, c, time.Since(start)) }()
+	control := http.NewResponseController(w)
 	if s.config.BodySilence > 0 && r.Body != http.NoBody {
-		r.Body = &streamBody{ReadCloser: r.Body, control: http.NewResponseController(w), silence: s.config.BodySilence}
+		r.Body = &streamBody{ReadCloser: r.Body, control: control, silence: s.config.BodySilence}
+	}
+	if s.config.WriteSilence > 0 && s.config.WriteTimeout == 0 {
+		w = &streamWriter{ResponseWriter: w, control: control, silence: s.config.WriteSilence}
 	}
 	s.handler.ServeHTTP(w, r)
 }
@@ -75,4 +79,39 @@ func (b *streamBody) Read(p []byte) (int, error) {
 		_ = b.control.SetReadDeadline(now.Add(b.silence)) // no deadline is what there was before
 	}
 	return b.ReadCloser.Read(p)
+}
+
+// streamWriter ends a request of HTTP/2 whose client takes nothing of the
+// answer: while it grants no window, nothing is written to its connection that
+// could fail.
+type streamWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	silence time.Duration
+	armed   time.Time
+}
+
+// Write implements io.Writer.
+func (w *streamWriter) Write(p []byte) (int, error) {
+	w.arm()
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError is for http.ResponseController.
+func (w *streamWriter) FlushError() error {
+	w.arm()
+	return w.control.Flush()
+}
+
+// Flush implements http.Flusher.
+func (w *streamWriter) Flush() { _ = w.FlushError() }
+
+// Unwrap is for http.ResponseController.
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *streamWriter) arm() {
+	if now := time.Now(); now.Sub(w.armed) >= w.silence/8 {
+		w.armed = now
+		_ = w.control.SetWriteDeadline(now.Add(w.silence)) // no deadline is what there was before
+	}
 }
