@@ -68,4 +68,10 @@ func TestLimitUnderAnotherMaximum(t *testing.T) {
 	if l.limit(100) != 85 || l.limit(400) != 85 || l.limit(50) != 50 {
 		t.Errorf("reduced to 85, maxima of 100, 400 and 50 give %d, %d and %d", l.limit(100), l.limit(400), l.limit(50))
 	}
+	for range 15 {
+		l, _ = l.next(pressure{busy: 90}, 4, 100)
+	}
+	if l.limit(100) != 100 || l.limit(400) != 400 {
+		t.Errorf("recovered, maxima of 100 and 400 give %d and %d", l.limit(100), l.limit(400))
+	}
 }

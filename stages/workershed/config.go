@@ -20,7 +20,7 @@ type Config struct {
 	// for Critical. All zero is the default: 0.4, 0.6, 0.8, 1. A share of 0
 	// admits nothing of the class.
 	ClassShare [priority.Count]float64
-	// MaxWait is how long a request may wait for a place, 1ms … 10s, and never
+	// MaxWait is how long a request may wait for a place, up to 10s, and never
 	// more than a quarter of what is left of its deadline. Default 20ms.
 	MaxWait time.Duration
 	// QueuePerClass is how many requests of a class may wait, 1 … 100000, or
@@ -109,7 +109,7 @@ func (c *Config) compile() (*settings, error) {
 	f := faults{}
 	s := &settings{
 		maxInFlight:   f.number("max_in_flight", c.MaxInFlight, defaultMaxInFlight, mostInFlight),
-		maxWait:       f.duration("max_wait", c.MaxWait, defaultMaxWait, [2]time.Duration{time.Millisecond, 10 * time.Second}),
+		maxWait:       f.duration("max_wait", c.MaxWait, defaultMaxWait, [2]time.Duration{1, 10 * time.Second}),
 		queuePerClass: c.QueuePerClass,
 		adapts:        c.Adaptive != Fixed,
 		ramps:         c.Ramp != NoRamp,

@@ -45,7 +45,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		"class_share: high must be from 0 to 1, got 7",
 		"class_share: critical must not be below high",
 		"class_share: critical must be 1",
-		"max_wait: must be from 1ms to 10s, got 1m0s",
+		"max_wait: must be from 1ns to 10s, got 1m0s",
 		"queue_per_class: must be from 1 to 100000, got -2",
 		`adaptive: unknown word "cpu", allowed: run-queue, fixed`,
 		`ramp: unknown word "slow", allowed: stripe, fast, off`,

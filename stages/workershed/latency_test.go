@@ -16,6 +16,7 @@ func TestQuantileIsOfTheDifference(t *testing.T) {
 	}{
 		{"nothing happened", []uint64{5, 5, 5, 5, 5}, []uint64{5, 5, 5, 5, 5}, 0},
 		{"an old incident does not count", []uint64{0, 0, 0, 9000, 0}, []uint64{10, 0, 0, 9000, 0}, time.Millisecond},
+		{"old good times do not count", []uint64{9000, 0, 0, 0, 0}, []uint64{9000, 0, 0, 10, 0}, 50 * time.Millisecond},
 		{"nine of ten", []uint64{0, 0, 0, 0, 0}, []uint64{9, 0, 0, 1, 0}, time.Millisecond},
 		{"not nine of ten", []uint64{0, 0, 0, 0, 0}, []uint64{8, 0, 0, 2, 0}, 50 * time.Millisecond},
 		{"all in one", []uint64{1, 1, 1, 1, 1}, []uint64{1, 1, 8, 1, 1}, 10 * time.Millisecond},
@@ -34,6 +35,13 @@ func TestRunQueueReadsTheRuntime(t *testing.T) {
 	if got := q.p90(); got != 0 {
 		t.Errorf("the first reading has nothing to compare with, and says %v", got)
 	}
+	sum := func() (n uint64) {
+		for _, count := range q.before {
+			n += count
+		}
+		return n
+	}
+	before := sum()
 	woken := make(chan struct{})
 	for range 1000 {
 		go func() { woken <- struct{}{} }()
@@ -41,6 +49,9 @@ func TestRunQueueReadsTheRuntime(t *testing.T) {
 	}
 	if got := q.p90(); got <= 0 || got > time.Minute {
 		t.Errorf("after a thousand wake-ups the p90 is %v", got)
+	}
+	if sum() == before { // the runtime counts some of the wake-ups, not all
+		t.Error("the next reading will count the same again")
 	}
 	if n := testing.AllocsPerRun(50, func() { q.p90() }); n != 0 {
 		t.Errorf("a reading allocates %v times", n)

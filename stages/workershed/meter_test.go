@@ -126,8 +126,8 @@ func TestFadingForgets(t *testing.T) {
 		h.drain(&c)
 		f.fade(0.9, &c)
 	}
-	add(10*time.Millisecond, 98)
-	add(time.Second, 2)
+	add(10*time.Millisecond, 80)
+	add(time.Second, 20)
 	near := func(got, want time.Duration) bool { return math.Abs(float64(got)/float64(want)-1) < 0.07 }
 	if !near(f.quantile(0.5), 10*time.Millisecond) || !near(f.quantile(0.99), time.Second) {
 		t.Errorf("p50 %v, p99 %v; want about 10ms, 1s", f.quantile(0.5), f.quantile(0.99))

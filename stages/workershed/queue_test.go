@@ -157,6 +157,9 @@ func TestQueueIsItsModel(t *testing.T) {
 				m.settle(now)
 				m.mustHaveServed(t, q)
 			},
+			"limit that nobody was told of": func(t *rapid.T) {
+				set(rapid.IntRange(1, 12).Draw(t, "limit"))
+			},
 			"time": func(t *rapid.T) {
 				now += time.Duration(rapid.IntRange(1, 150).Draw(t, "ms")) * time.Millisecond
 			},
@@ -207,6 +210,7 @@ func TestPlacesOfACallerAreItsOwn(t *testing.T) {
 	p := newPlaces()
 	abuser := caller("abuser").ID
 	p.add(abuser, 1000)
+	p.add(pipeline.Caller{}.ID, 1000)
 	mistaken := 0
 	for i := range 20_000 {
 		if p.used(caller(strconv.Itoa(i)).ID) > 0 {

@@ -190,6 +190,9 @@ func TestReleaseOfAnUnknownPermitIsIgnored(t *testing.T) {
 		s.Release(s.request(priority.Normal), p, pipeline.Result{})
 	}
 	s.mustBeEmpty(t)
+	if streams, exempt := s.state.streams.value(), s.state.exempt.value(); streams != 0 || exempt != 0 {
+		t.Errorf("%d streams, %d exempt", streams, exempt)
+	}
 	held := s.hold(t, priority.High, 2)
 	s.Release(nil, newPermit(slotPermit, priority.Critical.Index(), 1), pipeline.Result{})
 	if got := s.state.slots.total(); got != 2 {

@@ -105,6 +105,21 @@ func TestLimitFollowsTheRunQueue(t *testing.T) {
 	})
 }
 
+func TestFixedLimitDoesNotAdapt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := NewState()
+		state.delay = func() time.Duration { return time.Second }
+		s := newStage(t, Config{MaxInFlight: 40, Adaptive: Fixed}, state)
+		s.tickFor(time.Minute)
+		if got := state.Snapshot(); got.Limit != 40 || got.RunQueue != time.Second || len(got.Changes) != 0 {
+			t.Errorf("limit %d at a run queue of %v, %v", got.Limit, got.RunQueue, got.Changes)
+		}
+		if got := newStage(t, Config{MaxInFlight: 40}, state).limit(); got != 40 {
+			t.Errorf("a view that adapts begins at %d", got)
+		}
+	})
+}
+
 func tell(s *State) string {
 	var told []string
 	for _, c := range s.Snapshot().Changes {
@@ -202,6 +217,7 @@ func TestOddTicks(t *testing.T) {
 		pass(100 * time.Millisecond)
 		for range 20 { // two pipelines on one state, and a tick that hurries
 			s.Tick(state.clock.now())
+			pass(time.Millisecond)
 		}
 		if got := s.limit(); got != 85 {
 			t.Errorf("one window cut the limit to %d, want 85", got)
@@ -341,6 +357,37 @@ func TestPlacesAreBoundedPerCaller(t *testing.T) {
 			t.Errorf("another caller: %v", v.decision.Reason)
 		}
 	})
+}
+
+// Who would surely not get a slot in time is refused from memory, with the
+// queue empty: a place would be of no use, and the store need not be asked.
+func TestLookRefusesWhatWouldWaitTooLong(t *testing.T) {
+	s := newStage(t, Config{MaxInFlight: 4}, NewState())
+	held := s.hold(t, priority.Critical, 4)
+	r := s.request(priority.Critical)
+	for _, c := range []struct {
+		service, gap time.Duration
+		hung         int64
+		verdict      pipeline.Verdict
+		retryAfter   time.Duration
+	}{
+		{0, 0, 0, pipeline.Admit, 0}, // nothing is known
+		{70 * time.Millisecond, time.Hour, 0, pipeline.Admit, 0},
+		{400 * time.Millisecond, time.Second, 0, pipeline.Reject, 100 * time.Millisecond},
+		{400 * time.Millisecond, 10 * time.Millisecond, 0, pipeline.Admit, 0},
+		{40 * time.Millisecond, time.Minute, 4, pipeline.Reject, time.Minute},
+		{40 * time.Millisecond, time.Hour, 4, pipeline.Reject, 10 * time.Minute},
+	} {
+		s.state.outlook.service.Store(int64(c.service))
+		s.state.outlook.gap.Store(int64(c.gap))
+		s.state.outlook.hung.Store(c.hung)
+		r.Detail = pipeline.Detail{}
+		if d := s.Look(r); d.Verdict != c.verdict || r.Detail.RetryAfter != c.retryAfter {
+			t.Errorf("%v a request, one ends each %v, %d hang: %v, back in %v; want %v, %v",
+				c.service, c.gap, c.hung, d.Verdict, r.Detail.RetryAfter, c.verdict, c.retryAfter)
+		}
+	}
+	s.releaseAll(held)
 }
 
 // In shadow nobody waits: the answer is whether a slot would have come free.

@@ -281,6 +281,9 @@ func TestCrowdOnOneSlot(t *testing.T) {
 		if !slices.IsSorted(order[:2000]) {
 			t.Error("not in the order in which they came")
 		}
+		if s.state.queue.kept > sparesKept {
+			t.Errorf("%d waiters are kept for use, want %d at most", s.state.queue.kept, sparesKept)
+		}
 		s.mustBeEmpty(t)
 	})
 }
