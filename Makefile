@@ -5,6 +5,7 @@ TEST_TIMEOUT ?= 10m
 FUZZTIME     ?= 10s
 BENCHTIME    ?= 200ms
 BENCHCOUNT   ?= 5
+BENCHUNIT    ?= ns/op
 GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN          := $(CURDIR)/bin
 
@@ -52,7 +53,7 @@ mutants: ## plant faults one by one; the tests must catch each
 	$(GO) run ./internal/mutants
 
 bench: ## measure ours and the rivals, and write docs/benchmarks.md
-	cd bench && $(GO) run ./cmd/report -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -out ../docs/benchmarks.md
+	cd bench && $(GO) run ./cmd/report -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -unit $(BENCHUNIT) -out ../docs/benchmarks.md
 
 path: ## print the functions of the decision path, with their lengths
 	@$(GO) run ./internal/path

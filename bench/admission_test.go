@@ -18,7 +18,6 @@ import (
 	"github.com/platinummonkey/go-concurrency-limits/limiter"
 	"github.com/platinummonkey/go-concurrency-limits/strategy"
 	"github.com/zeromicro/go-zero/core/load"
-	"github.com/zeromicro/go-zero/core/logx"
 )
 
 // room is more than 64 goroutines can use, so that nothing is refused.
@@ -78,8 +77,6 @@ func aegisBBR(*testing.B) func() func(int) bool {
 }
 
 func goZero(*testing.B) func() func(int) bool {
-	logx.Disable()
-	load.DisableLog()
 	s := load.NewAdaptiveShedder(load.WithCpuThreshold(1 << 30))
 	return each(func(int) bool {
 		promise, err := s.Allow()

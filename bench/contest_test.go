@@ -88,12 +88,14 @@ func measure(b *testing.B, c contestant, w workload, goroutines int) {
 		}
 		b.ReportAllocs()
 		b.ResetTimer()
+		done := cpuTime(b)
 		var refused int64
 		if goroutines == 1 {
 			refused = alone(b, spawn(), order)
 		} else {
 			refused = crowd(b, spawn, order, goroutines)
 		}
+		done()
 		if refused > 0 {
 			b.ReportMetric(100*float64(refused)/float64(b.N), "%refused")
 		}

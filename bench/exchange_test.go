@@ -97,6 +97,7 @@ func exchanges(b *testing.B, address, path string, want int) {
 	b.ReportAllocs()
 	b.SetParallelism(32)
 	b.ResetTimer()
+	defer cpuTime(b)()
 	b.RunParallel(func(pb *testing.PB) {
 		c := dial(b, address, path)
 		if c == nil {
@@ -123,6 +124,7 @@ func calls(b *testing.B, h http.Handler) {
 	r.Header.Set("X-Api-Key", "caller-1000000")
 	b.ReportAllocs()
 	b.ResetTimer()
+	defer cpuTime(b)()
 	for range b.N {
 		clear(header)
 		h.ServeHTTP(discard{}, r)

@@ -17,6 +17,9 @@ import (
 	"github.com/ulule/limiter/v3"
 	"github.com/ulule/limiter/v3/drivers/middleware/stdlib"
 	ululestore "github.com/ulule/limiter/v3/drivers/store/memory"
+
+	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
 )
 
 // protection is a middleware: what stands around the handler.
@@ -30,6 +33,12 @@ type protection struct {
 func protections() []protection {
 	return []protection{
 		{"none", func(_ *testing.B, next http.Handler) http.Handler { return next }},
+		{"plimsoll", func(b *testing.B, next http.Handler) http.Handler {
+			return protect(b, fourStages(b, func(*plan) {}), httpmw.Draft11).Wrap(next)
+		}},
+		{"plimsoll-no-fields", func(b *testing.B, next http.Handler) http.Handler {
+			return protect(b, fourStages(b, func(*plan) {}), httpmw.NoFields).Wrap(next)
+		}},
 		{"httprate", func(_ *testing.B, next http.Handler) http.Handler {
 			return httprate.LimitByIP(math.MaxInt32, time.Hour)(next)
 		}},
@@ -85,5 +94,24 @@ func BenchmarkMiddleware(b *testing.B) {
 		for _, p := range protections() {
 			b.Run(p.name, func(b *testing.B) { exchanges(b, serve(b, p.wrap(b, answer)), "/", http.StatusOK) })
 		}
+	})
+}
+
+// BenchmarkRefusing sends requests that the middleware refuses; none is a
+// handler that answers.
+func BenchmarkRefusing(b *testing.B) {
+	b.Run("socket", func(b *testing.B) {
+		b.Run("none", func(b *testing.B) { exchanges(b, serve(b, answer), "/", http.StatusOK) })
+		b.Run("plimsoll", func(b *testing.B) {
+			p := fourStages(b, func(p *plan) { p.rate.Limits[0].Rate = limit.Per(1, time.Hour) })
+			h := protect(b, p, httpmw.Draft11).Wrap(answer)
+			address := serve(b, h)
+			c := dial(b, address, "/")
+			if status, err := c.exchange(); err != nil || status != http.StatusOK { // spends the one token
+				b.Fatalf("status %d: %v", status, err)
+			}
+			_ = c.conn.Close()
+			exchanges(b, address, "/", http.StatusTooManyRequests)
+		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
 	"github.com/plimsoll-go/plimsoll/proxy"
 )
 
@@ -19,6 +20,9 @@ func BenchmarkProxy(b *testing.B) {
 		to   func(b *testing.B, upstream string) http.Handler
 	}{
 		{"none", bareProxy},
+		{"plimsoll", func(b *testing.B, upstream string) http.Handler {
+			return protect(b, fourStages(b, func(*plan) {}), httpmw.Draft11).Wrap(ourProxy(b, upstream))
+		}},
 		{"plimsoll-forwarding", ourProxy},
 	} {
 		b.Run(p.name, func(b *testing.B) {

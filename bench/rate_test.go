@@ -27,6 +27,8 @@ const (
 // BenchmarkRate asks for one token of a key's limit.
 func BenchmarkRate(b *testing.B) {
 	contest(b, []workload{oneKey, thousandKeys, millionKeys}, []contestant{
+		{"plimsoll", ourRate},
+		{"plimsoll-alone", ourRateAlone},
 		{"x-time-rate", timeRate},
 		{"failsafe", failsafeRate},
 		{"go-limiter", goLimiter},

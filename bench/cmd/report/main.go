@@ -21,6 +21,7 @@ import (
 
 type settings struct {
 	pattern   string
+	unit      string // the time that is reported
 	benchtime time.Duration
 	rounds    int
 	out       string
@@ -30,6 +31,7 @@ type settings struct {
 func main() {
 	s := settings{folder: "."}
 	flag.StringVar(&s.pattern, "bench", ".", "regular `expression` of the benchmarks to run")
+	flag.StringVar(&s.unit, "unit", "ns/op", "`time` to report: ns/op that passed, or cpu-ns/op that the processor worked")
 	flag.DurationVar(&s.benchtime, "benchtime", 200*time.Millisecond, "least time of one benchmark in one round")
 	flag.IntVar(&s.rounds, "count", 5, "number of rounds, 1 or more")
 	flag.StringVar(&s.out, "out", "", "`file` to write the page to; standard output when empty")
@@ -47,11 +49,14 @@ func run(ctx context.Context, s settings) error {
 	if s.rounds < 1 {
 		return fmt.Errorf("-count must be 1 or more, got %d", s.rounds)
 	}
+	if units[s.unit] == "" {
+		return fmt.Errorf("-unit must be ns/op or cpu-ns/op, got %q", s.unit)
+	}
 	rounds, err := measure(ctx, s)
 	if err != nil {
 		return err
 	}
-	page := render(s, readMachine(), tabulate(rounds))
+	page := render(s, readMachine(), tabulate(rounds, s.unit))
 	if s.out == "" {
 		_, err = os.Stdout.WriteString(page)
 		return err

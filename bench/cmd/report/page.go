@@ -20,13 +20,19 @@ var works = map[string]string{
 	"Proxy":    "One HTTP request through a reverse proxy to a server on the same machine, all on the same cores. `none` is a bare `httputil.ReverseProxy`.",
 }
 
+// units says what the times are.
+var units = map[string]string{
+	"ns/op":     "Times are nanoseconds an operation, as they passed.",
+	"cpu-ns/op": "Times are nanoseconds of processor time an operation, of the whole process: on a shared machine they are what stays.",
+}
+
 // render writes the page.
 func render(s settings, m machine, tables []*table) string {
 	var page strings.Builder
 	page.WriteString("# Benchmarks\n\n<!-- Written by make bench. Do not edit. -->\n\n")
 	fmt.Fprintf(&page, "%s. %s, %d cores, %s. Median of %d rounds of at least %s each; a round runs everything once.\n\n",
 		m.date, m.cpu, m.cores, m.goVersion, s.rounds, s.benchtime)
-	page.WriteString("Times are nanoseconds an operation. The figure in brackets is the time of the row divided by that of the row named `none`, " +
+	page.WriteString(units[s.unit] + " The figure in brackets is the time of the row divided by that of the row named `none`, " +
 		"where there is one, and else by that of `plimsoll`, both taken in the same round: above 1 is slower. " +
 		"Compare the ratios; the times are those of one machine on one day.\n")
 	for _, t := range tables {

@@ -46,7 +46,7 @@ func rounds(t *testing.T, texts ...string) (list []round) {
 }
 
 func TestRatiosAreTakenWithinARound(t *testing.T) {
-	tables := tabulate(rounds(t, firstRound, secondRound))
+	tables := tabulate(rounds(t, firstRound, secondRound), "ns/op")
 	for _, c := range []struct {
 		table           int
 		way, contestant string
@@ -66,7 +66,7 @@ func TestRatiosAreTakenWithinARound(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	m := machine{cpu: "Some CPU", cores: 2, goVersion: "go1.26", date: "2026-01-02"}
-	got := render(settings{rounds: 2, benchtime: time.Second}, m, tabulate(rounds(t, firstRound, secondRound)))
+	got := render(settings{unit: "ns/op", rounds: 2, benchtime: time.Second}, m, tabulate(rounds(t, firstRound, secondRound), "ns/op"))
 	golden := filepath.Join("testdata", "page.md")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
@@ -116,7 +116,7 @@ func TestCPUModel(t *testing.T) {
 // TestRun measures for real, shortly: a benchmark of this folder.
 func TestRun(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "page.md")
-	s := settings{pattern: "Median", benchtime: time.Millisecond, rounds: 2, out: out, folder: "."}
+	s := settings{pattern: "Median", unit: "ns/op", benchtime: time.Millisecond, rounds: 2, out: out, folder: "."}
 	if err := run(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

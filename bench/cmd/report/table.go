@@ -28,8 +28,8 @@ const (
 	ours    = "plimsoll"
 )
 
-// tabulate takes the medians of the rounds.
-func tabulate(rounds []round) (tables []*table) {
+// tabulate takes the medians of the rounds, of the time in a unit.
+func tabulate(rounds []round, unit string) (tables []*table) {
 	byWork := map[string]*table{}
 	for _, name := range rounds[0].order {
 		work, way, contestant := split(name)
@@ -45,7 +45,7 @@ func tabulate(rounds []round) (tables []*table) {
 		if !slices.Contains(t.contestants, contestant) {
 			t.contestants = append(t.contestants, contestant)
 		}
-		t.cells[[2]string{way, contestant}] = summarize(rounds, name)
+		t.cells[[2]string{way, contestant}] = summarize(rounds, name, unit)
 	}
 	return tables
 }
@@ -60,7 +60,7 @@ func split(name string) (work, way, contestant string) {
 	return work, rest[:i], rest[i+1:]
 }
 
-func summarize(rounds []round, name string) cell {
+func summarize(rounds []round, name, unit string) cell {
 	prefix := name[:strings.LastIndexByte(name, '/')+1]
 	var times, ratios, allocs, refused []float64
 	for _, r := range rounds {
@@ -68,11 +68,11 @@ func summarize(rounds []round, name string) cell {
 		if !ok {
 			continue
 		}
-		times = append(times, got["ns/op"])
+		times = append(times, got[unit])
 		allocs = append(allocs, got["allocs/op"])
 		refused = append(refused, got["%refused"])
-		if base := r.base(prefix); base > 0 {
-			ratios = append(ratios, got["ns/op"]/base)
+		if base := r.base(prefix, unit); base > 0 {
+			ratios = append(ratios, got[unit]/base)
 		}
 	}
 	m := median(times)
@@ -83,10 +83,10 @@ func summarize(rounds []round, name string) cell {
 }
 
 // base is the time that the contestants of a way are compared with.
-func (r round) base(prefix string) float64 {
+func (r round) base(prefix, unit string) float64 {
 	for _, name := range []string{nothing, ours} {
 		if base, ok := r.result[prefix+name]; ok {
-			return base["ns/op"]
+			return base[unit]
 		}
 	}
 	return 0

@@ -1,0 +1,17 @@
+package bench
+
+import (
+	"os"
+	"testing"
+
+	"github.com/zeromicro/go-zero/core/load"
+	"github.com/zeromicro/go-zero/core/logx"
+)
+
+// TestMain silences a rival that prints its statistics every minute, into the
+// middle of a result.
+func TestMain(m *testing.M) {
+	logx.Disable()
+	load.DisableLog()
+	os.Exit(m.Run())
+}
