@@ -18,15 +18,38 @@ func (s step) call() string { return s.name[strings.LastIndexByte(s.name, '.')+1
 // route is the decision path: an HTTP request that is admitted by four stages
 // on the memory store. This list is the one place to change when it moves.
 var route = []leg{
-	{"the walk", []step{
+	{"the edge and the walk: from the request to the verdict", []step{
+		{"middleware/httpmw", "Middleware.serve"},
+		{"middleware/httpmw", "settings.describe"},
 		{"pipeline", "Pipeline.Acquire"},
 		{"pipeline", "Pipeline.begin"},
 		{"pipeline", "Pipeline.walk"},
 		{"pipeline", "Pipeline.look"},
 		{"pipeline", "Pipeline.claim"},
 		{"pipeline", "Pipeline.ask"},
-		{"store", "Guard.Claim"},
 		{"pipeline", "Pipeline.judge"},
 		{"pipeline", "Pipeline.take"},
+	}},
+	{"what the four stages answer", []step{
+		{"stages/ratelimit", "Stage.Look"},
+		{"stages/ratelimit", "Stage.Claims"},
+		{"stages/concurrency", "Stage.Look"},
+		{"stages/concurrency", "Stage.Claims"},
+		{"stages/fleetshed", "Stage.Look"},
+		{"stages/fleetshed", "Stage.Take"},
+		{"stages/workershed", "Stage.Look"},
+		{"stages/workershed", "Stage.Take"},
+	}},
+	{"what the memory store does", []step{
+		{"store", "Guard.DeniedAny"},
+		{"store", "Guard.Claim"},
+		{"store/memstore", "Store.Claim"},
+		{"store/memstore", "Store.decide"},
+		{"store/memstore", "Store.open"},
+		{"store/memstore", "Store.lock"},
+		{"store/memstore", "judge"},
+		{"store/memstore", "cell.take"},
+		{"store/memstore", "Store.write"},
+		{"limit", "GCRA.Take"},
 	}},
 }
