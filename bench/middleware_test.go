@@ -40,7 +40,8 @@ func protections() []protection {
 			return protect(b, fourStages(b, func(*plan) {}), httpmw.NoFields).Wrap(next)
 		}},
 		{"httprate", func(_ *testing.B, next http.Handler) http.Handler {
-			return httprate.LimitByIP(math.MaxInt32, time.Hour)(next)
+			byKey := func(r *http.Request) (string, error) { return r.Header.Get("X-Api-Key"), nil }
+			return httprate.LimitBy(math.MaxInt32, time.Hour, byKey)(next)
 		}},
 		{"ulule", func(_ *testing.B, next http.Handler) http.Handler {
 			return stdlib.NewMiddleware(limiter.New(ululestore.NewStore(), limiter.Rate{Period: time.Hour, Limit: math.MaxInt64})).Handler(next)
