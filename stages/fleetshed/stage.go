@@ -2,7 +2,6 @@ package fleetshed
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -30,10 +29,11 @@ const (
 	retryAfter = time.Second
 )
 
-// New puts settings over a state. The error names every fault.
+// New puts settings over a state; nil starts a fresh one. The error names every
+// fault.
 func New(c Config, state *State) (*Stage, error) {
 	if state == nil {
-		return nil, errors.New("fleetshed: a state is needed")
+		state = new(State)
 	}
 	if err := c.complete(); err != nil {
 		return nil, err

@@ -513,8 +513,8 @@ func TestFaultyConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New(Config{}, nil); err == nil {
-		t.Error("a stage without a state")
+	if s, err := New(Config{}, nil); err != nil || s.State() == nil {
+		t.Errorf("a stage of its own state: %v", err)
 	}
 	if s := mustNew(t, Config{}, &State{}); s.Reserve() != DefaultReserve || s.State() == nil {
 		t.Errorf("the default reserve is %v", s.Reserve())

@@ -105,6 +105,19 @@ func TestSlowDependencyAndRetries(t *testing.T) {
 	})
 }
 
+// Handlers that only burn CPU, in one piece: they run to their end as soon as
+// they are admitted, so hardly anything is ever in flight, and what waits does
+// so in the scheduler, before anybody can decide on it.
+func TestOverloadOfTheProcessors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulation(phase{0.6, 3 * time.Second}, phase{3, 10 * time.Second}, phase{0.6, 5 * time.Second})
+		s.cpu, s.slots = true, 2
+		s.service = func(time.Duration) time.Duration { return 2 * time.Millisecond }
+		s.run(t)
+		t.Logf("\n%s\n%s", s, tell(s.stage.state))
+	})
+}
+
 // Load that rises and falls every few seconds costs critical traffic nothing,
 // and the slow layer does not answer to it.
 func TestFlappingLoad(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type simulation struct {
 	abuser   float64       // what one caller sends beside, as a multiple of the capacity
 	retries  int           // of a client that got no good answer
 	store    time.Duration // how far away the store is; 0 is no store
+	cpu      bool          // the slots are processors: also who only decides has to have one
 
 	stage    *Stage
 	pipeline *pipeline.Pipeline
@@ -37,6 +39,7 @@ type simulation struct {
 	busy     chan struct{}
 	mu       sync.Mutex
 	seconds  []second
+	runQueue []time.Duration // how long goroutines were ready before they ran, since it was last asked for
 }
 
 // phase is a stretch of load, as a multiple of the capacity.
@@ -71,7 +74,9 @@ func (s *simulation) capacity() float64 { return float64(s.slots) / s.service(0)
 // run plays the phases, inside a bubble of virtual time.
 func (s *simulation) run(t *testing.T) {
 	t.Helper()
-	s.stage = newStage(t, s.config, calmState())
+	state := calmState()
+	state.delay = s.delay
+	s.stage = newStage(t, s.config, state)
 	s.busy = make(chan struct{}, s.slots)
 	entries := []pipeline.Entry{{Name: "worker", Stage: s.stage}}
 	config := pipeline.Config{}
@@ -172,6 +177,12 @@ func (s *simulation) visit(v visitor) {
 
 // try sends one request and reports whether the answer was good.
 func (s *simulation) try(v visitor) (good bool) {
+	if s.cpu {
+		ready := time.Now()
+		s.busy <- struct{}{}
+		defer func() { <-s.busy }()
+		s.ran(time.Since(ready))
+	}
 	id := store.KeyOf("caller", v.caller)
 	now := s.pipeline.Now()
 	r := &pipeline.Request{
@@ -179,6 +190,9 @@ func (s *simulation) try(v visitor) (good bool) {
 		Cohort: priority.CohortOf(id.Lo, now), Caller: pipeline.Caller{ID: id},
 	}
 	d := s.pipeline.Acquire(context.Background(), r)
+	if s.cpu {
+		pass(decisionTime)
+	}
 	if d.Verdict == pipeline.Admit {
 		good = s.serve(v.at + s.deadline)
 		outcome := pipeline.Completed
@@ -194,6 +208,10 @@ func (s *simulation) try(v visitor) (good bool) {
 // serve is the work of a handler: a wait for the service, then its time, all
 // given up at the client's deadline.
 func (s *simulation) serve(deadline time.Duration) (good bool) {
+	if s.cpu {
+		pass(s.service(0))
+		return time.Since(s.began) < deadline
+	}
 	left := func() <-chan time.Time { return time.After(deadline - time.Since(s.began)) }
 	select {
 	case s.busy <- struct{}{}:
@@ -207,6 +225,29 @@ func (s *simulation) serve(deadline time.Duration) (good bool) {
 	case <-left():
 		return false
 	}
+}
+
+// decisionTime is what net/http and the middleware take for a refusal.
+const decisionTime = 20 * time.Microsecond
+
+// ran notes that a goroutine got its processor.
+func (s *simulation) ran(after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runQueue = append(s.runQueue, after)
+}
+
+// delay is what the runtime would tell of the run queue.
+func (s *simulation) delay() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.runQueue)
+	delays := s.runQueue
+	s.runQueue = nil
+	if len(delays) == 0 {
+		return 0
+	}
+	return delays[len(delays)*9/10]
 }
 
 func (s *simulation) note(v visitor, verdict pipeline.Verdict, good bool) {

@@ -24,12 +24,16 @@ var (
 	_ pipeline.Ticker   = (*Stage)(nil)
 )
 
-// New makes a view on a state. It changes nothing of the state before the
-// stage is used. The error names every fault of the configuration.
+// New makes a view on a state; nil starts a fresh one. It changes nothing of
+// the state before the stage is used. The error names every fault of the
+// configuration.
 func New(c Config, state *State) (*Stage, error) {
 	s, err := c.compile()
 	if err != nil {
 		return nil, err
+	}
+	if state == nil {
+		state = NewState()
 	}
 	state.current.CompareAndSwap(nil, s)
 	return &Stage{s, state}, nil
