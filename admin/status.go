@@ -33,6 +33,8 @@ type Configuration struct {
 	// Error says why the last change was not applied; the one before runs on.
 	Error   string    `json:"error,omitempty"`
 	Refused time.Time `json:"refused,omitzero"` // when that was
+	// AfterRestart lists keys whose changes count only after the next start.
+	AfterRestart []string `json:"after_restart,omitempty"`
 }
 
 // Store says how the store of the limits does.

@@ -1,0 +1,77 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/admin"
+)
+
+// Run serves until the context ends, and then drains: no new connections,
+// what is in flight ends within the grace. It returns nil when all of it did.
+func (p *Process) Run(ctx context.Context) error {
+	public, err := net.Listen("tcp", string(p.began.Listen))
+	if err != nil {
+		return fmt.Errorf("process: %w", err)
+	}
+	operators, err := net.Listen("tcp", string(p.began.Admin.Listen))
+	if err != nil {
+		public.Close()
+		return fmt.Errorf("process: %w", err)
+	}
+	return p.Serve(ctx, public, operators)
+}
+
+// Serve is Run on listeners that are open already. It closes them.
+func (p *Process) Serve(ctx context.Context, public, operators net.Listener) error {
+	handler, err := admin.New(admin.Config{
+		Status: p.Status, Ready: p.ready, Metrics: admin.Metrics(p.Status), AnyHost: p.began.Admin.BeyondLoopback,
+	})
+	if err != nil {
+		return fmt.Errorf("process: %w", err)
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives what it serves
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	group.Go(func() { p.report(p.pipeline.Run(background)) })
+	if p.watcher != nil {
+		group.Go(func() { p.report(p.watcher.Run(background)) })
+	}
+	side := admin.Server(handler)
+	group.Go(func() { p.report(side.Serve(operators)) })
+	defer p.close(side)
+	p.describe(public.Addr(), operators.Addr())
+	p.enter(admin.Serving)
+	defer context.AfterFunc(ctx, p.drain)()
+	return p.server.Serve(ctx, public)
+}
+
+func (p *Process) ready() bool { return *p.state.Load() == admin.Serving }
+
+func (p *Process) drain() {
+	p.enter(admin.Draining)
+	p.log.Info("draining", "in_flight", p.pipeline.InFlight(), "grace", p.began.Server.Grace)
+}
+
+// close ends the listener for operators, the last to go.
+func (p *Process) close(side *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if side.Shutdown(ctx) != nil {
+		side.Close()
+	}
+	p.proxy.CloseIdleConnections()
+	p.log.Info("ended", "in_flight", p.pipeline.InFlight())
+}
+
+func (p *Process) report(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, http.ErrServerClosed) {
+		p.log.Error("background work ended", "error", err)
+	}
+}
