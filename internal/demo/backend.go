@@ -15,8 +15,8 @@ type backend struct {
 	url    string
 }
 
-func newBackend() (*backend, error) {
-	s, err := service.New(service.Config{})
+func newBackend(p pace) (*backend, error) {
+	s, err := service.New(service.Config{Connections: connections, Query: p.query()})
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}

@@ -14,10 +14,11 @@ const redraw = 200 * time.Millisecond
 
 // front puts the stages in front of a service, and answers under which URL
 // they are reached and what ends them.
-type front func(upstream string) (url string, end func(), err error)
+type front func(upstream string, p pace) (url string, end func(), err error)
 
 func perform(ctx context.Context, c Config, protect front) (v *Verdict, err error) {
-	s, d := &show{config: c}, c.display()
+	d := c.display()
+	s := &show{config: c}
 	var lines []string
 	defer func() { d.end(s, lines) }() // whatever happened, the terminal is left as it was
 	if err := s.act(ctx, d, "with Plimsoll", c.Duration, protect); err != nil {
@@ -35,12 +36,12 @@ func perform(ctx context.Context, c Config, protect front) (v *Verdict, err erro
 
 // act runs the load once on a service of its own.
 func (s *show) act(ctx context.Context, d display, name string, length time.Duration, protect front) error {
-	b, err := newBackend()
+	b, err := newBackend(s.config.pace)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	url, end, err := protect(b.url)
+	url, end, err := protect(b.url, s.config.pace)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *show) act(ctx context.Context, d display, name string, length time.Dura
 }
 
 // bare puts nothing in front of a service.
-func bare(upstream string) (string, func(), error) { return upstream, func() {}, nil }
+func bare(upstream string, _ pace) (string, func(), error) { return upstream, func() {}, nil }
 
 // ErrInterrupted says that somebody broke the demonstration off.
 var ErrInterrupted = errors.New("demo: broken off")
@@ -80,5 +81,6 @@ func (c *Config) display() display {
 	if _, _, ok := c.Size(); ok && !c.Plain {
 		return &live{out: c.Out, size: c.Size}
 	}
+	c.Colour = Monochrome
 	return &plain{out: c.Out}
 }

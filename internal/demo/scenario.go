@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/internal/load"
@@ -29,42 +30,68 @@ type Config struct {
 	// Size tells the width and height of the terminal behind Out, and whether
 	// there is one. Default: there is none.
 	Size func() (width, height int, ok bool)
+
+	pace pace // 0 means usual
 }
 
 // calm is the multiple of the capacity that is offered before and after.
 const calm = 0.6
 
+// The defaults.
 const (
-	defaultDuration = 16 * time.Second
-	shortest        = 8 * time.Second
-	defaultMultiple = 3
-	highest         = 10 // more is a test of this machine, not of the stages
-	minCompared     = 9 * time.Second
+	DefaultDuration = 16 * time.Second
+	DefaultMultiple = 3
 )
+
+const (
+	shortest    = 8 * time.Second
+	highest     = 10 // more is a test of this machine, not of the stages
+	minBefore   = 2 * time.Second
+	minAfter    = 3 * time.Second
+	minCompared = 9 * time.Second
+	minCalm     = minBefore + minAfter
+)
+
+// ErrUsage is the error of a configuration that is out of range.
+var ErrUsage = errors.New("demo: not in range")
 
 // prepared fills in defaults and names every fault.
 func (c Config) prepared() (Config, error) {
 	if c.Duration == 0 {
-		c.Duration = defaultDuration
+		c.Duration = DefaultDuration
 	}
 	if c.Multiple == 0 {
-		c.Multiple = defaultMultiple
+		c.Multiple = DefaultMultiple
 	}
+	c.pace = max(c.pace, usual)
 	if c.Size == nil {
 		c.Size = func() (int, int, bool) { return 0, 0, false }
 	}
-	var errs []error
+	var faults []string
 	if c.Duration < shortest {
-		errs = append(errs, fmt.Errorf("demo: duration must be %v or more, got %v", shortest, c.Duration))
+		faults = append(faults, fmt.Sprintf("duration must be %v or more, got %v", shortest, c.Duration))
 	}
 	if !(c.Multiple >= 1 && c.Multiple <= highest) {
-		errs = append(errs, fmt.Errorf("demo: multiple must be 1 to %d, got %v", highest, c.Multiple))
+		faults = append(faults, fmt.Sprintf("multiple must be 1 to %d, got %v", highest, c.Multiple))
 	}
 	if c.Out == nil {
-		errs = append(errs, errors.New("demo: out is missing"))
+		faults = append(faults, "out is missing")
 	}
-	return c, errors.Join(errs...)
+	if len(faults) > 0 {
+		return c, fmt.Errorf("%w: %s", ErrUsage, strings.Join(faults, "; "))
+	}
+	return c, nil
 }
+
+// The service does 500 requests a second, so that the load at the height, the
+// proxy and the service together leave most of a small machine idle, and its
+// clients wait long enough that a machine which is shared with others does not
+// decide the outcome.
+const (
+	connections = 20
+	query       = 40 * time.Millisecond
+	deadline    = 500 * time.Millisecond
+)
 
 // The phases of the load.
 const (
@@ -75,8 +102,8 @@ const (
 
 // phases splits a length into calm, height and calm, each of whole seconds.
 func (c *Config) phases(length time.Duration) []load.Phase {
-	first := max(2*time.Second, (length / 5).Truncate(time.Second))
-	last := max(3*time.Second, (length / 4).Truncate(time.Second))
+	first := max(minBefore, (length / 5).Truncate(time.Second))
+	last := max(minAfter, (length / 4).Truncate(time.Second))
 	return []load.Phase{
 		before: {Name: "before", Multiple: calm, Duration: first},
 		height: {Name: "height", Multiple: c.Multiple, Duration: (length - first - last).Truncate(time.Second)},
@@ -85,11 +112,11 @@ func (c *Config) phases(length time.Duration) []load.Phase {
 }
 
 func (c *Config) plan(capacity float64, length time.Duration) load.Plan {
-	return load.Plan{Base: capacity, Phases: c.phases(length), Seed: c.Seed}
+	return load.Plan{Base: capacity, Phases: c.phases(length), Seed: c.Seed, Deadline: c.pace.deadline()}
 }
 
 // compared is how long the unprotected service is loaded: long enough to see
 // what becomes of it, and that it does not come back by itself.
 func (c *Config) compared() time.Duration {
-	return min(c.Duration, max(minCompared, c.Duration/2).Truncate(time.Second))
+	return max(minCompared, c.Duration/2, minCalm+3*c.pace.deadline()).Truncate(time.Second)
 }

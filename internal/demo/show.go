@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/plimsoll-go/plimsoll/examples/payments/service"
-	"github.com/plimsoll-go/plimsoll/internal/load"
 	"github.com/plimsoll-go/plimsoll/priority"
 )
 
@@ -29,12 +28,16 @@ func (s *show) current() *act { return s.acts[len(s.acts)-1] }
 // heading says what is demonstrated.
 func (s *show) heading() []string {
 	c := s.config.Colour
-	return []string{
+	lines := []string{
 		c.ink(bold, "Plimsoll") + fmt.Sprintf(" before a payments service: %d connections, %v a query: %s/s",
 			s.service.Connections(), s.service.Query(), thousands(s.service.Capacity())),
-		c.ink(faint, fmt.Sprintf("Answers count for %v from the planned moment of sending. Seed %d.", load.DefaultDeadline, s.config.Seed)),
-		c.ink(faint, "charges critical, refunds high, reads normal (a third by one caller), tests low"),
+		c.ink(faint, fmt.Sprintf("answers count for %v from the planned moment of sending; seed %d", s.config.pace.deadline(), s.config.Seed)),
+		c.ink(faint, "charges critical, refunds high, reads normal, tests low; two callers are greedy"),
 	}
+	if p := s.config.pace; p > usual {
+		lines = append(lines, c.ink(yellow, fmt.Sprintf("This machine is busy: everything goes %d times slower than usual.", p)))
+	}
+	return lines
 }
 
 // scene is the line above the table: what the current act does.

@@ -11,24 +11,27 @@ import (
 	"github.com/plimsoll-go/plimsoll/priority"
 )
 
-// merchants is how many callers share the traffic; a third of the reads comes
-// from one more, a report that knows no measure.
-const merchants = 100
-
-const reportKey = "rk_monthly_report"
+// merchants is how many callers share the traffic. Two more know no measure: a
+// report that sends a third of the reads, and a payout run that sends a quarter
+// of the refunds.
+const (
+	merchants = 100
+	reportKey = "rk_monthly_report"
+	payoutKey = "rk_payout_run"
+)
 
 const money = `{"amount":4200,"currency":"eur"}`
 
 // traffic makes requests of arrivals. What requests share is made once.
 type traffic struct {
-	urls [priority.Count]*url.URL
-	keys []http.Header // by merchant
-	test []http.Header // by merchant, in test mode
-	bulk http.Header
+	urls           [priority.Count]*url.URL
+	keys           []http.Header // by merchant
+	test           []http.Header // by merchant, in test mode
+	report, payout http.Header
 }
 
 func newTraffic(base string) (*traffic, error) {
-	t := &traffic{bulk: header(reportKey)}
+	t := &traffic{report: header(reportKey), payout: header(payoutKey)}
 	for i := range merchants {
 		t.keys = append(t.keys, header(fmt.Sprintf("mk_live_%03d", i)))
 		inTest := header(fmt.Sprintf("mk_test_%03d", i))
@@ -51,14 +54,16 @@ func header(key string) http.Header { return http.Header{"X-Api-Key": {key}} }
 // as a charge in test mode.
 func (t *traffic) request(a load.Arrival) *http.Request {
 	r := &http.Request{Method: http.MethodPost, URL: t.urls[a.Class.Index()], Header: t.keys[a.Pick%merchants]}
-	switch a.Class {
-	case priority.Low:
+	switch dice := a.Pick / merchants; {
+	case a.Class == priority.Low:
 		r.Header = t.test[a.Pick%merchants]
-	case priority.Normal:
+	case a.Class == priority.High && dice%4 == 0:
+		r.Header = t.payout
+	case a.Class == priority.Normal && dice%3 == 0:
+		r.Header = t.report
+	}
+	if a.Class == priority.Normal {
 		r.Method = http.MethodGet
-		if a.Pick/merchants%3 == 0 {
-			r.Header = t.bulk
-		}
 		return r
 	}
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(money)), int64(len(money))

@@ -19,9 +19,13 @@ const (
 	recoveryTime   = 2 * time.Second
 	// … after the step down.
 
-	// The most that the generator may be late itself, at its 99th percentile,
-	// for the figures to be beyond doubt.
-	latenessDoubt = 10 * time.Millisecond
+	// Where the capacity bounds what is possible, a single second may fall
+	// short of the mean by more: it holds too few queries to even out.
+	cappedSecond = 0.85
+
+	// The share of the deadline, one part in so many, that the generator may
+	// be late itself, at its 99th percentile, for the figures to be beyond doubt.
+	latenessDoubt = 20
 )
 
 // Claim is one thing that a run claims, and what was seen.
@@ -70,7 +74,7 @@ func judge(a *act) *Verdict {
 	if multiple > calm {
 		v.claim(recoveryClaim(a))
 	}
-	if late := a.report.Lateness(0.99); late > latenessDoubt {
+	if late := a.report.Lateness(0.99); late > a.plan.Deadline/latenessDoubt {
 		v.Doubt = fmt.Sprintf("This machine was busy: the load generator itself was %v late (p99). Figures may be worse than the stages are.", late.Round(time.Millisecond))
 	}
 	return v
@@ -89,7 +93,10 @@ func criticalClaim(a *act, top *tally) Claim {
 		worst = min(worst, a.of(i, i+1).class(priority.Critical).GoodShare())
 	}
 	share := min(criticalShare, possible)
-	inWorst := worstSecond * share / criticalShare
+	inWorst := worstSecond
+	if share < criticalShare {
+		inWorst = cappedSecond * share
+	}
 	return Claim{
 		What:    "critical in time",
 		Seen:    fmt.Sprintf("%s, worst second %s", percent(critical.GoodShare()), percent(worst)),

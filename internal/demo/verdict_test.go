@@ -43,12 +43,12 @@ func TestEachClaimCanFail(t *testing.T) {
 	}{
 		"no classes":                {noClasses, shortest, "critical in time"},
 		"a few all the time":        {forgetful, shortest, "critical in time"},
-		"one bad moment":            {momentary, defaultDuration, "critical in time"},
+		"one bad moment":            {momentary, DefaultDuration, "critical in time"},
 		"too few in flight":         {timid, shortest, "useful answers"},
 		"nothing refused":           {open, shortest, "late answers"},
 		"refuses what it could do":  {skittish, shortest, "refused at 0.6×, before"},
 		"does not come back":        {resentful, shortest, "all classes back to 99%"},
-		"takes its time to do that": {slow, defaultDuration, "all classes back to 99%"},
+		"takes its time to do that": {slow, DefaultDuration, "all classes back to 99%"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, Config{Duration: c.duration}, c.shedder, func(a *act) {

@@ -88,6 +88,15 @@ func (c *Cell) Merge(other *Cell) {
 	}
 }
 
+func (c *Cells) settled() bool {
+	for i := range c {
+		if c[i].Settled() < c[i].Offered {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *Cell) refuse(r Refusal, n int) {
 	if c.Refused == nil {
 		c.Refused = map[Refusal]int{}

@@ -44,11 +44,14 @@ func newReport(p *Plan) *Report {
 // Seconds are the stretches that the run is counted in. Do not change them.
 func (r *Report) Seconds() []Second { return r.seconds }
 
-// Settled is the number of leading seconds whose arrivals have all met their
-// deadline when the run has lasted for elapsed: those fit for judgement.
+// Settled is the number of leading seconds that have passed when the run has
+// lasted for elapsed, and whose arrivals have all come to an end or met their
+// deadlines: those fit for judgement.
 func (r *Report) Settled(elapsed time.Duration) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for i, s := range r.seconds {
-		if elapsed < s.To()+r.deadline {
+		if elapsed < s.To() || elapsed < s.To()+r.deadline && !r.cells[i].settled() {
 			return i
 		}
 	}

@@ -30,15 +30,24 @@ func TestSecondsLieWithinPhases(t *testing.T) {
 	}
 }
 
-func TestASecondIsJudgedWhenItsDeadlinesHavePassed(t *testing.T) {
+func TestASecondIsJudgedWhenItsArrivalsHaveEndedOrItsDeadlinesPassed(t *testing.T) {
 	p := Plan{Deadline: 250 * time.Millisecond, Phases: []Phase{{Duration: 2 * time.Second}}}
-	r := newReport(&p)
+	open, ended := newReport(&p), newReport(&p)
+	for _, r := range []*Report{open, ended} {
+		r.offered(0, &Arrival{}, 0)
+		r.offered(1, &Arrival{}, 0)
+	}
+	ended.ended(0, &Arrival{}, Answer{Outcome: Refused}, 0)
+	ended.ended(1, &Arrival{}, Answer{}, 0)
 	for _, c := range []struct {
-		elapsed time.Duration
-		want    int
-	}{{0, 0}, {1249 * time.Millisecond, 0}, {1250 * time.Millisecond, 1}, {2250 * time.Millisecond, 2}, {time.Hour, 2}} {
-		if got := r.Settled(c.elapsed); got != c.want {
-			t.Errorf("after %v, %d seconds are settled, want %d", c.elapsed, got, c.want)
+		elapsed     time.Duration
+		open, ended int
+	}{{0, 0, 0}, {999 * time.Millisecond, 0, 0}, {time.Second, 0, 1}, {1249 * time.Millisecond, 0, 1}, {1250 * time.Millisecond, 1, 1}, {2250 * time.Millisecond, 2, 2}, {time.Hour, 2, 2}} {
+		if got := open.Settled(c.elapsed); got != c.open {
+			t.Errorf("after %v, %d seconds with answers to come are settled, want %d", c.elapsed, got, c.open)
+		}
+		if got := ended.Settled(c.elapsed); got != c.ended {
+			t.Errorf("after %v, %d seconds without are settled, want %d", c.elapsed, got, c.ended)
 		}
 	}
 }
