@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/admin"
+	"github.com/plimsoll-go/plimsoll/priority"
+)
+
+// writeTable prints what a person asks first.
+func writeTable(w io.Writer, body []byte) error {
+	s, err := parseStatus(body)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "plimsoll %s, %s for %v: %s → %s\n", s.Version, s.State, s.Uptime.Round(time.Second), s.Listen, s.Upstream)
+	configurationLines(&text, &s.Config)
+	fmt.Fprintf(&text, "store %s is %s; %d requests in flight\n\n", s.Store.Driver, s.Store.State, s.InFlight)
+	stagesTable(&text, &s)
+	text.WriteString("\n")
+	worker := workerOf(&s)
+	classesTable(&text, &s, worker)
+	if worker != nil {
+		fmt.Fprintf(&text, "\nworker: room for %d of %d, %.0f%% in use, %.0f%% if nothing were refused; shedding level %.2f of 3\n",
+			worker.Limit, worker.MaxInFlight, 100*worker.Utilization, 100*worker.Demand, worker.Level)
+	}
+	_, err = io.WriteString(w, text.String())
+	return err
+}
+
+func configurationLines(text io.Writer, c *admin.Configuration) {
+	fmt.Fprintf(text, "configuration %s, generation %d since %s\n", c.Source, c.Generation, c.Loaded.Format(time.RFC3339))
+	if c.Error != "" {
+		fmt.Fprintf(text, "  refused since %s, the last good one goes on:\n", c.Refused.Format(time.RFC3339))
+		for line := range strings.Lines(c.Error) {
+			fmt.Fprintf(text, "    %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if len(c.AfterRestart) > 0 {
+		fmt.Fprintf(text, "  counts only after the next start: %s\n", strings.Join(c.AfterRestart, ", "))
+	}
+}
+
+func columns(text io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(text, 0, 0, 3, ' ', 0) }
+
+func stagesTable(text io.Writer, s *admin.Status) {
+	t := columns(text)
+	defer t.Flush()
+	fmt.Fprintln(t, "STAGE\tMODE\tON FAULT\tREFUSED\tWOULD REFUSE\tFAULTS")
+	for _, stage := range s.Stages {
+		counts := entryCounts(s, stage.Name)
+		faults := uint64(0)
+		for _, f := range counts.Faults {
+			faults += f.Count
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\n", stage.Name, stage.Mode, stage.OnFault, admin.Sum(counts.Rejected), admin.Sum(counts.Shadowed), faults)
+	}
+}
+
+func entryCounts(s *admin.Status, name string) admin.EntryCounts {
+	for _, e := range s.Counts.Entries {
+		if e.Entry == name {
+			return e
+		}
+	}
+	return admin.EntryCounts{}
+}
+
+// workerDetail is what of the worker's own stage stands in the table.
+type workerDetail struct {
+	Limit       int                 `json:"limit"`
+	MaxInFlight int                 `json:"max_in_flight"`
+	InFlight    [priority.Count]int `json:"in_flight"`
+	Queued      [priority.Count]int `json:"queued"`
+	Level       float64             `json:"level"`
+	Utilization float64             `json:"utilization"`
+	Demand      float64             `json:"demand"`
+}
+
+// workerOf reads the detail of the worker's own stage, or nil if the plan has
+// none.
+func workerOf(s *admin.Status) *workerDetail {
+	for _, stage := range s.Stages {
+		if stage.Kind != "workershed" {
+			continue
+		}
+		text, err := json.Marshal(stage.Detail)
+		d := &workerDetail{}
+		if err == nil && json.Unmarshal(text, d) == nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func classesTable(text io.Writer, s *admin.Status, worker *workerDetail) {
+	t := columns(text)
+	defer t.Flush()
+	fmt.Fprintln(t, "CLASS\tADMITTED\tREFUSED\tLEFT WAITING\tIN FLIGHT\tQUEUED")
+	for _, c := range s.Counts.Classes {
+		inFlight, queued := "-", "-"
+		if worker != nil {
+			inFlight, queued = fmt.Sprint(worker.InFlight[c.Class.Index()]), fmt.Sprint(worker.Queued[c.Class.Index()])
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%s\n", c.Class, c.Admitted, c.Rejected, c.Abandoned, inFlight, queued)
+	}
+}
