@@ -60,7 +60,7 @@ func rest(r io.Reader) string {
 
 func TestTargetIsSentAsItCame(t *testing.T) {
 	for _, target := range []string{
-		"/", "/a/../b", "/./a//b", "//a", "/a%2Fb", "/%61dmin", "/a%2e%2e/b", "/a;b=c", "/a+b", "/%E2%82%AC", "/a|b", "/{id}", "/a\"b", "/ü", "/a'b",
+		"/", "/a/../b", "/./a//b", "//a", "//a%2Fb", "/a%2Fb", "/%61dmin", "/a%2e%2e/b", "/a;b=c", "/a+b", "/%E2%82%AC", "/a|b", "/{id}", "/a\"b", "/ü", "/a'b",
 		"/?", "/?a=1&a=2", "/?a=1;b=2", "/?%zz", "/?a=%", "/?q=a+b%20c", "/?a=\"|{}", "/a?b?c", "/?" + strings.Repeat("a=1&", 11_000),
 	} {
 		for _, base := range []string{"", "/base", "/ba%2Fse/"} {

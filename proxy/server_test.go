@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -288,24 +289,35 @@ func TestDrain(t *testing.T) {
 // What does not finish within the grace is cut, upgraded connections too.
 func TestDrainCuts(t *testing.T) {
 	watchGoroutines(t)
-	handler := newInFlight()
+	handler, taken := newInFlight(), make(chan struct{})
 	p := newProxy(t, Config{Upstream: upgradable(t, func(c net.Conn, r *bufio.Reader) { _, _ = io.Copy(io.Discard, r) })})
 	mux := http.NewServeMux()
 	mux.Handle("/busy", handler)
+	mux.HandleFunc("/taken", func(w http.ResponseWriter, _ *http.Request) {
+		if _, _, err := http.NewResponseController(w).Hijack(); err != nil {
+			t.Error(err)
+		}
+		close(taken)
+	})
 	mux.Handle("/", p)
 	s := serve(t, ServerConfig{Grace: 100 * time.Millisecond}, mux)
 	busy := dial(t, s.address)
 	_, _ = io.WriteString(busy, "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
 	r := soon(t, "the request starts", handler.started)
 	_, upgraded := upgrade(t, s.address)
+	abandoned := dial(t, s.address)
+	_, _ = io.WriteString(abandoned, "GET /taken HTTP/1.1\r\nHost: x\r\n\r\n")
+	soon(t, "the connection is taken", taken)
 	s.stop()
 	err := soon(t, "the server ends", s.ended)
-	if err == nil || !strings.Contains(err.Error(), "2 connections cut after 100ms") {
+	if err == nil || !strings.Contains(err.Error(), "3 connections cut after 100ms") {
 		t.Errorf("ended with %v", err)
 	}
 	soon(t, "the request in flight is cancelled", r.Context().Done())
-	if got := rest(upgraded); got != "" {
-		t.Errorf("read %q", got)
+	for _, c := range []io.Reader{upgraded, abandoned} {
+		if n, err := io.Copy(io.Discard, c); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("read %d bytes, %v, want the end", n, err)
+		}
 	}
 	s.ended <- nil // for the cleanup
 }
