@@ -26,7 +26,8 @@ type Config struct {
 	// QueuePerClass is how many requests of a class may wait, 1 … 100000, or
 	// NoQueue. Default 64.
 	QueuePerClass int
-	// Adaptive says what lowers the limit. Default RunQueueDelay.
+	// Adaptive says what lowers the limit, and drops cohorts at once where a
+	// lower limit would not help. Default RunQueueDelay.
 	Adaptive Adaptive
 	// Ramp sets the pace of the slow layer. Default Stripe.
 	Ramp Ramp
@@ -49,8 +50,7 @@ type Config struct {
 // NoQueue as QueuePerClass refuses at once what finds no room.
 const NoQueue = -1
 
-// Adaptive says what lowers the limit below what is configured. The zero value
-// is RunQueueDelay.
+// Adaptive says what the fast layer adapts to. The zero value is RunQueueDelay.
 type Adaptive string
 
 // The ways to adapt.

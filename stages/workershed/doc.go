@@ -11,8 +11,9 @@
 // free for a burst of critical work also while critical work uses half.) What
 // finds no room waits a moment in class order, which is what keeps ordinary
 // bursts from being refused. The limit adapts to the delay of the Go scheduler
-// and to time-outs, never above what is configured: an in-flight count is
-// blind to handlers that only burn CPU.
+// and to time-outs, never above what is configured. An in-flight count is blind
+// to handlers that only burn CPU, whose queue is in the scheduler; where no
+// lower limit would help, strain drops cohorts within tenths of a second.
 //
 // The slow layer is for trouble that lasts: a level rises while utilization
 // stays high, and drops whole cohorts of callers, Low first, then Normal, then

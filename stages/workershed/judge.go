@@ -109,11 +109,13 @@ func (s *Stage) wait(ctx context.Context, r *pipeline.Request, class int) pipeli
 
 // The refusals. Each says when to come back, from what the state knows.
 
-// drop refuses by the slow layer: come back when the level has sunk below the
-// cohort, at the soonest.
-func (s *Stage) drop(r *pipeline.Request, class int, level float64) pipeline.Decision {
+// drop refuses a cohort: come back when what drops it has sunk below it, at
+// the soonest.
+func (s *Stage) drop(r *pipeline.Request, class int) pipeline.Decision {
 	s.state.refused.level[class].Add(1)
-	return s.refused(r, pipeline.WorkerShed, backIn(level, class, r.Cohort, &s.ramp))
+	slow, strain := s.state.levels()
+	back := max(backIn(slow, class, r.Cohort, s.ramp.down), backIn(strain, class, r.Cohort, strainDown))
+	return s.refused(r, pipeline.WorkerShed, back)
 }
 
 // refuse refuses for want of room: come back when those that are ahead have

@@ -6,23 +6,32 @@ import (
 	"time"
 )
 
-// runQueue reads how long goroutines were ready before they ran. The runtime
-// counts since the process began; the difference of two readings is what
-// happened in between. After the first reading it does not allocate. Not safe
-// for concurrent use.
+// runQueue reads how many goroutines are ready, and how long they were before
+// they ran. The runtime counts the latter since the process began; the
+// difference of two readings is what happened in between. After the first
+// reading it does not allocate. Not safe for concurrent use.
 type runQueue struct {
-	sample [1]metrics.Sample
+	sample [2]metrics.Sample
 	before []uint64
 }
 
 func newRunQueue() *runQueue {
-	return &runQueue{sample: [1]metrics.Sample{{Name: "/sched/latencies:seconds"}}}
+	return &runQueue{sample: [2]metrics.Sample{{Name: "/sched/latencies:seconds"}, {Name: "/sched/goroutines/runnable:goroutines"}}}
+}
+
+// read is the backlog since the last call. What the runtime does not tell is 0.
+func (q *runQueue) read() (b backlog) {
+	metrics.Read(q.sample[:])
+	if q.sample[1].Value.Kind() == metrics.KindUint64 {
+		b.runnable = int(q.sample[1].Value.Uint64())
+	}
+	b.delay = q.p90()
+	return b
 }
 
 // p90 is the delay that nine of ten goroutines did not exceed since the last
-// call; 0 in the first call, or when the runtime does not tell.
+// reading; 0 in the first.
 func (q *runQueue) p90() time.Duration {
-	metrics.Read(q.sample[:])
 	if q.sample[0].Value.Kind() != metrics.KindFloat64Histogram {
 		return 0
 	}

@@ -2,7 +2,9 @@ package workershed
 
 import (
 	"math"
+	"runtime"
 	"runtime/metrics"
+	"sync"
 	"testing"
 	"time"
 )
@@ -32,7 +34,7 @@ func TestQuantileIsOfTheDifference(t *testing.T) {
 
 func TestRunQueueReadsTheRuntime(t *testing.T) {
 	q := newRunQueue()
-	if got := q.p90(); got != 0 {
+	if got := q.read().delay; got != 0 {
 		t.Errorf("the first reading has nothing to compare with, and says %v", got)
 	}
 	sum := func() (n uint64) {
@@ -47,24 +49,36 @@ func TestRunQueueReadsTheRuntime(t *testing.T) {
 		go func() { woken <- struct{}{} }()
 		<-woken
 	}
-	if got := q.p90(); got <= 0 || got > time.Minute {
+	if got := q.read().delay; got <= 0 || got > time.Minute {
 		t.Errorf("after a thousand wake-ups the p90 is %v", got)
 	}
 	if sum() == before { // the runtime counts some of the wake-ups, not all
 		t.Error("the next reading will count the same again")
 	}
-	if n := testing.AllocsPerRun(50, func() { q.p90() }); n != 0 {
+	if n := testing.AllocsPerRun(50, func() { q.read() }); n != 0 {
 		t.Errorf("a reading allocates %v times", n)
 	}
+}
+
+func TestRunQueueCountsWhoIsReady(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // nobody else runs while this goroutine does
+	var group sync.WaitGroup
+	for range 100 {
+		group.Go(func() {})
+	}
+	if n := newRunQueue().read().runnable; n < 50 {
+		t.Errorf("%d of 100 goroutines are ready", n)
+	}
+	group.Wait()
 }
 
 // A runtime that does not know the metric must not be taken for one in trouble.
 func TestRunQueueWithoutTheMetric(t *testing.T) {
 	q := newRunQueue()
-	q.sample[0].Name = "/no/such:metric"
+	q.sample[0].Name, q.sample[1].Name = "/no/such:metric", "/nor/such:one"
 	for range 3 {
-		if got := q.p90(); got != 0 {
-			t.Errorf("p90 of nothing is %v", got)
+		if got := q.read(); got != (backlog{}) {
+			t.Errorf("the backlog of nothing is %+v", got)
 		}
 	}
 }

@@ -110,11 +110,27 @@ func TestSlowDependencyAndRetries(t *testing.T) {
 // so in the scheduler, before anybody can decide on it.
 func TestOverloadOfTheProcessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSimulation(phase{0.6, 3 * time.Second}, phase{3, 10 * time.Second}, phase{0.6, 5 * time.Second})
+		s := newSimulation(phase{0.6, 3 * time.Second}, phase{3, 6 * time.Second}, phase{0.6, 5 * time.Second})
 		s.cpu, s.slots = true, 2
 		s.service = func(time.Duration) time.Duration { return 2 * time.Millisecond }
 		s.run(t)
-		t.Logf("\n%s\n%s", s, tell(s.stage.state))
+		if n := s.refused(0, 3) + s.refused(11, 14); n != 0 {
+			t.Errorf("%d refused at 0.6 times the capacity", n)
+		}
+		for second := range 14 {
+			if got := s.share(second, second+1, priority.Critical); got < 0.97 {
+				t.Errorf("second %d: %.2f %% of critical traffic", second, 100*got)
+			}
+		}
+		if got := s.goodput(3, 9); got < 0.85 {
+			t.Errorf("goodput in overload is %.1f %% of the capacity", 100*got)
+		}
+		if got := s.late(0, 14); got > 0 {
+			t.Errorf("%d late answers", got)
+		}
+		if t.Failed() {
+			t.Logf("\n%s\n%s", s, tell(s.stage.state))
+		}
 	})
 }
 

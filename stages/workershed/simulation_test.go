@@ -40,6 +40,7 @@ type simulation struct {
 	mu       sync.Mutex
 	seconds  []second
 	runQueue []time.Duration // how long goroutines were ready before they ran, since it was last asked for
+	ready    int
 }
 
 // phase is a stretch of load, as a multiple of the capacity.
@@ -75,7 +76,7 @@ func (s *simulation) capacity() float64 { return float64(s.slots) / s.service(0)
 func (s *simulation) run(t *testing.T) {
 	t.Helper()
 	state := calmState()
-	state.delay = s.delay
+	state.backlog = s.backlog
 	s.stage = newStage(t, s.config, state)
 	s.busy = make(chan struct{}, s.slots)
 	entries := []pipeline.Entry{{Name: "worker", Stage: s.stage}}
@@ -179,9 +180,10 @@ func (s *simulation) visit(v visitor) {
 func (s *simulation) try(v visitor) (good bool) {
 	if s.cpu {
 		ready := time.Now()
+		s.isReady(1, 0)
 		s.busy <- struct{}{}
 		defer func() { <-s.busy }()
-		s.ran(time.Since(ready))
+		s.isReady(-1, time.Since(ready))
 	}
 	id := store.KeyOf("caller", v.caller)
 	now := s.pipeline.Now()
@@ -230,24 +232,28 @@ func (s *simulation) serve(deadline time.Duration) (good bool) {
 // decisionTime is what net/http and the middleware take for a refusal.
 const decisionTime = 20 * time.Microsecond
 
-// ran notes that a goroutine got its processor.
-func (s *simulation) ran(after time.Duration) {
+// isReady notes that a goroutine waits for a processor, or has got it after a
+// while.
+func (s *simulation) isReady(change int, after time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.runQueue = append(s.runQueue, after)
+	s.ready += change
+	if change < 0 {
+		s.runQueue = append(s.runQueue, after)
+	}
 }
 
-// delay is what the runtime would tell of the run queue.
-func (s *simulation) delay() time.Duration {
+// backlog is what the runtime would tell of the run queue.
+func (s *simulation) backlog() backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.Sort(s.runQueue)
 	delays := s.runQueue
 	s.runQueue = nil
 	if len(delays) == 0 {
-		return 0
+		return backlog{runnable: s.ready}
 	}
-	return delays[len(delays)*9/10]
+	return backlog{delays[len(delays)*9/10], s.ready}
 }
 
 func (s *simulation) note(v visitor, verdict pipeline.Verdict, good bool) {
@@ -255,7 +261,7 @@ func (s *simulation) note(v visitor, verdict pipeline.Verdict, good bool) {
 	defer s.mu.Unlock()
 	now := time.Since(s.began)
 	for len(s.seconds) <= int(now/time.Second) {
-		s.seconds = append(s.seconds, second{level: s.stage.state.levelNow()})
+		s.seconds = append(s.seconds, second{level: max(s.stage.state.levels())})
 	}
 	to := &s.seconds[v.at/time.Second].class[v.class.Index()]
 	if v.abuser {

@@ -66,10 +66,10 @@ func shed(value float64, class int) float64 {
 }
 
 // backIn is how long it takes at least until a level has sunk so far that a
-// cohort of a class is let in again.
-func backIn(value float64, class int, cohort priority.Cohort, r *ramp) time.Duration {
+// cohort of a class is let in again; down is how long it takes for one class.
+func backIn(value float64, class int, cohort priority.Cohort, down time.Duration) time.Duration {
 	above := value - float64(class) - float64(cohort)/priority.Cohorts
-	return time.Duration(max(0, above) * float64(r.down))
+	return time.Duration(max(0, above) * float64(down))
 }
 
 // unit clamps to 0 … 1; what is not a number is 0.

@@ -125,7 +125,7 @@ func TestBackInIsWhenTheCohortReturns(t *testing.T) {
 		class := rapid.IntRange(0, 2).Draw(t, "class")
 		value := rapid.Float64Range(0, maxLevel).Draw(t, "level")
 		cohort := priority.Cohort(rapid.IntRange(0, priority.Cohorts-1).Draw(t, "cohort"))
-		in := backIn(value, class, cohort, &r)
+		in := backIn(value, class, cohort, r.down)
 		if !cohort.Shed(shed(value, class)) {
 			if in > time.Millisecond {
 				t.Fatalf("level %v does not drop class %d cohort %d, yet keeps it out for %v", value, class, cohort, in)

@@ -24,10 +24,12 @@ type Snapshot struct {
 
 	Level       float64                 `json:"level"` // of the slow layer: 0 drops nothing, 1 all of Low, 3 all but Critical
 	Pinned      bool                    `json:"pinned"`
-	Shed        [priority.Count]float64 `json:"shed"`         // share of the cohorts that the level drops
+	Strain      float64                 `json:"strain"`       // the same, because the processors are late
+	Shed        [priority.Count]float64 `json:"shed"`         // share of the cohorts that are dropped
 	Utilization float64                 `json:"utilization"`  // share of the limit that was in use, of the last seconds
 	Demand      float64                 `json:"demand"`       // what utilization would be with nothing refused here
 	RunQueue    time.Duration           `json:"run_queue_ns"` // p90 of how long goroutines were ready before they ran, in the last tick
+	Runnable    int                     `json:"runnable"`     // goroutines that were ready at the last tick
 	Service     time.Duration           `json:"service_ns"`   // mean time that requests take; 0 while not known
 	UsualP99    time.Duration           `json:"usual_p99_ns"` // of the same, in good times
 
@@ -57,7 +59,7 @@ func (s *State) Snapshot() Snapshot {
 		snap.InFlight[class] = lane(word, class)
 		snap.Queued[class] = int(s.queue.queued[class].Load())
 		snap.Asking[class] = int(s.asking[class].Load())
-		snap.Shed[class] = shed(snap.Level, class)
+		snap.Shed[class] = shed(max(snap.Level, snap.Strain), class)
 		snap.RefusedByLevel[class] = s.refused.level[class].Load()
 		snap.RefusedNoRoom[class] = s.refused.room[class].Load()
 		snap.TimedOut[class] = s.refused.timeOut[class].Load()
@@ -70,5 +72,6 @@ func (s *State) addMeasured(snap *Snapshot) {
 	defer s.ticking.Unlock()
 	snap.Level, snap.Pinned = s.slow.value, s.pinned
 	snap.Utilization, snap.Demand = s.measured.utilization, s.measured.demand
-	snap.RunQueue, snap.UsualP99 = s.measured.runQueue, s.pace.p99
+	snap.Strain, snap.UsualP99 = float64(s.strained), s.pace.p99
+	snap.RunQueue, snap.Runnable = s.measured.backlog.delay, s.measured.backlog.runnable
 }

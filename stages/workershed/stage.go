@@ -48,15 +48,16 @@ func (s *Stage) limit() int { return s.state.limitUnder(s.settings) }
 // capOf is up to how many requests in flight a class is admitted at once.
 func (s *Stage) capOf(class int) int { return s.shares.capOf(s.limit(), class) }
 
-// Look refuses what the slow layer drops, and what would surely find no place:
+// Look refuses the cohorts that are dropped, and what would surely find no place:
 // it says so before anything else is asked, and costs nobody a place.
 func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 	if s.exempt != nil && s.exempt(r) && s.state.exempt.value() < s.exemptMax {
 		return pipeline.Decision{}
 	}
 	class := r.Class.Index()
-	if level := s.state.levelNow(); level > float64(class) && r.Cohort.Shed(shed(level, class)) {
-		return s.drop(r, class, level)
+	slow, strain := s.state.levels()
+	if level := max(slow, strain); level > float64(class) && r.Cohort.Shed(shed(level, class)) {
+		return s.drop(r, class)
 	}
 	inFlight := s.state.slots.total()
 	if inFlight+s.state.ahead(class) < s.capOf(class) {

@@ -18,6 +18,7 @@ type State struct {
 	slots   slots
 	limit   atomic.Int64  // the reduced limit, or unlimited
 	level   atomic.Uint64 // bits of the slow layer's level
+	strain  atomic.Uint64 // bits of the strain
 	asking  [priority.Count]atomic.Int32
 	remote  atomic.Bool // the store takes time, so the stamp of a request is old when it takes
 	outlook outlook
@@ -32,8 +33,9 @@ type State struct {
 	current atomic.Pointer[settings] // of the stage that ticked last
 
 	ticking  sync.Mutex // guards what follows
-	delay    func() time.Duration
+	backlog  func() backlog
 	limiter  limiter
+	strained strain
 	slow     level
 	pinned   bool
 	usage    usage
@@ -51,14 +53,14 @@ type refusals struct {
 
 // measured is what the last tick found.
 type measured struct {
-	runQueue    time.Duration
+	backlog     backlog
 	utilization float64
 	demand      float64
 }
 
 // NewState makes the state of a worker on which nothing runs.
 func NewState() *State {
-	s := &State{clock: newClock(), delay: newRunQueue().p90}
+	s := &State{clock: newClock(), backlog: newRunQueue().read}
 	s.queue.slots, s.queue.places = &s.slots, newPlaces()
 	s.pace.outlook = &s.outlook
 	s.limit.Store(unlimited)
@@ -85,7 +87,10 @@ func (s *State) ahead(class int) (n int) {
 	return n
 }
 
-func (s *State) levelNow() float64 { return math.Float64frombits(s.level.Load()) }
+// levels are what drops cohorts now: the level of the slow layer, and strain.
+func (s *State) levels() (slow, strain float64) {
+	return math.Float64frombits(s.level.Load()), math.Float64frombits(s.strain.Load())
+}
 
 // shortestWindow is the least time between two ticks that count: two pipelines
 // on one state must not make it adapt at twice the pace.
@@ -100,13 +105,13 @@ func (s *State) tick(now int64, c *settings) {
 		return
 	}
 	s.adopt(c, now)
-	delay := s.delay()
+	seen := s.backlog()
 	r, ok := s.meter.read(now, s.slots.total())
 	if !ok {
 		return
 	}
-	s.measured.runQueue = delay
-	good := delay < calmRunQueue && r.dropped == 0 && s.slow.value == 0 && s.measured.utilization < lowUse
+	s.measured.backlog = seen
+	good := seen.delay < calmRunQueue && r.dropped == 0 && s.slow.value == 0 && s.strained == 0 && s.measured.utilization < lowUse
 	s.pace.learn(&r, &s.meter, now, good)
 	s.adapt(&r, now, c)
 	s.climb(&r, now, c)
@@ -125,26 +130,47 @@ func (s *State) adopt(c *settings, now int64) {
 	}
 }
 
-// adapt moves the limit.
+// adapt moves the limit, and the strain.
 func (s *State) adapt(r *reading, now int64, c *settings) {
 	if !c.adapts {
-		s.limiter = limiter{}
+		s.setLimiter(limiter{}, c.maxInFlight)
+		s.setStrain(0, now)
+		return
+	}
+	processors := runtime.GOMAXPROCS(0)
+	from := s.limiter.limit(c.maxInFlight)
+	floor := min(max(processors, priority.Count), c.maxInFlight)
+	p := pressure{delay: s.measured.backlog.delay, busy: r.busy, ended: r.ended, dropped: r.dropped}
+	next, signal := s.limiter.next(p, floor, c.maxInFlight)
+	s.setLimiter(next, c.maxInFlight)
+	if to := next.limit(c.maxInFlight); from != to {
+		s.history.note(Change{Subject: Limit, Signal: signal, Value: p.value(signal, &next), From: float64(from), To: float64(to), Began: now, Ended: now})
+	}
+	limited := p.busy > float64(from)/2 && from > floor
+	s.setStrain(s.strained.next(s.measured.backlog, processors, limited), now)
+}
+
+func (s *State) setLimiter(l limiter, maximum int) {
+	s.limiter = l
+	if l.reduced == 0 {
 		s.limit.Store(unlimited)
 		return
 	}
-	from := s.limiter.limit(c.maxInFlight)
-	floor := min(max(runtime.GOMAXPROCS(0), priority.Count), c.maxInFlight)
-	p := pressure{delay: s.measured.runQueue, busy: r.busy, ended: r.ended, dropped: r.dropped}
-	next, signal := s.limiter.next(p, floor, c.maxInFlight)
-	s.limiter = next
-	to := next.limit(c.maxInFlight)
-	if next.reduced == 0 {
-		s.limit.Store(unlimited)
-	} else {
-		s.limit.Store(int64(to))
+	s.limit.Store(int64(l.limit(maximum)))
+}
+
+func (s *State) setStrain(next strain, now int64) {
+	if s.pinned {
+		next = 0
 	}
-	if from != to {
-		s.history.note(Change{Subject: Limit, Signal: signal, Value: p.value(signal, &next), From: float64(from), To: float64(to), Began: now, Ended: now})
+	from := s.strained
+	s.strained = next
+	s.strain.Store(math.Float64bits(float64(next)))
+	if from != next {
+		s.history.note(Change{
+			Subject: Strain, Signal: RunQueue, Value: s.measured.backlog.delay.Seconds(),
+			From: float64(from), To: float64(next), Began: now, Ended: now,
+		})
 	}
 }
 
@@ -201,15 +227,16 @@ func (s *State) limitUnder(c *settings) int {
 	return int(min(s.limit.Load(), int64(c.maxInFlight)))
 }
 
-// Pin holds the slow layer at a level from now on: 0 drops nothing, 1 all of
-// Low, 2 Normal too, 3 High too. Values outside are clamped. To freeze it, pin
-// the level of a Snapshot.
+// Pin holds what cohorts are dropped from now on, whatever the slow layer and
+// strain say: 0 drops nothing, 1 all of Low, 2 Normal too, 3 High too. Values
+// outside are clamped. To freeze it, pin the level of a Snapshot.
 func (s *State) Pin(at float64) {
 	s.ticking.Lock()
 	defer s.ticking.Unlock()
 	s.pinned = true
 	at = unit(at/maxLevel) * maxLevel
 	s.setLevel(level{value: at}, Operator, at, s.clock.now())
+	s.setStrain(0, s.clock.now())
 }
 
 // Unpin lets the slow layer go on from where it was pinned: it sinks at its

@@ -14,11 +14,11 @@ import (
 )
 
 // calm is a run queue that nobody waits in.
-func calm() time.Duration { return 0 }
+func calm() backlog { return backlog{} }
 
 func calmState() *State {
 	s := NewState()
-	s.delay = calm
+	s.backlog = calm
 	return s
 }
 
@@ -78,7 +78,7 @@ func TestLimitFollowsTheRunQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		state := NewState()
 		delay := 12 * time.Millisecond
-		state.delay = func() time.Duration { return delay }
+		state.backlog = func() backlog { return backlog{delay: delay} }
 		s := newStage(t, Config{MaxInFlight: 40}, state)
 		s.Tick(state.clock.now())
 		s.tickFor(300 * time.Millisecond)
@@ -105,10 +105,53 @@ func TestLimitFollowsTheRunQueue(t *testing.T) {
 	})
 }
 
+// Strain drops cohorts as the level does, says so, and ends; a pin is stronger.
+func TestStrainDropsCohorts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := NewState()
+		seen := backlog{delay: 80 * time.Millisecond, runnable: 1000}
+		state.backlog = func() backlog { return seen }
+		s := newStage(t, Config{}, state)
+		s.Tick(state.clock.now())
+		s.tickFor(200 * time.Millisecond)
+		snap := state.Snapshot()
+		if snap.Strain != 1.6 || snap.Level != 0 || math.Abs(snap.Shed[1]-0.6) > 1e-9 || snap.Runnable != 1000 {
+			t.Errorf("strain %v, level %v, shed %v, %d ready", snap.Strain, snap.Level, snap.Shed, snap.Runnable)
+		}
+		r := s.request(priority.Low)
+		if d := s.Look(r); d.Reason != pipeline.WorkerShed || r.Detail.RetryAfter < time.Second || r.Detail.RetryAfter > 2*time.Second {
+			t.Errorf("Low: %v %v, to come back in %v", d.Verdict, d.Reason, r.Detail.RetryAfter)
+		}
+		if told := tell(state); !strings.Contains(told, "strain 0 to 1.6 in 100ms: run-queue 0.08") {
+			t.Errorf("the timeline does not tell of it:\n%s", told)
+		}
+		state.Pin(0)
+		s.tickFor(time.Second)
+		if d := s.Look(r); d.Verdict != pipeline.Admit {
+			t.Errorf("pinned at 0: %v", d.Reason)
+		}
+		state.Unpin()
+		s.tickFor(time.Second)
+		if got := state.Snapshot().Strain; got != 3 {
+			t.Errorf("a second after it was let go the strain is %v", got)
+		}
+		newStage(t, Config{Adaptive: Fixed}, state).tickFor(100 * time.Millisecond)
+		if got := state.Snapshot().Strain; got != 0 {
+			t.Errorf("under a configuration that does not adapt the strain is %v", got)
+		}
+		s.tickFor(time.Second)
+		seen = backlog{}
+		s.tickFor(2200 * time.Millisecond)
+		if got := state.Snapshot().Strain; got != 0 {
+			t.Errorf("2.2s after it is over the strain is %v", got)
+		}
+	})
+}
+
 func TestFixedLimitDoesNotAdapt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		state := NewState()
-		state.delay = func() time.Duration { return time.Second }
+		state.backlog = func() backlog { return backlog{time.Second, 1000} }
 		s := newStage(t, Config{MaxInFlight: 40, Adaptive: Fixed}, state)
 		s.tickFor(time.Minute)
 		if got := state.Snapshot(); got.Limit != 40 || got.RunQueue != time.Second || len(got.Changes) != 0 {
@@ -211,7 +254,7 @@ func TestNoRampDropsNothing(t *testing.T) {
 func TestOddTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		state := NewState()
-		state.delay = func() time.Duration { return time.Second }
+		state.backlog = func() backlog { return backlog{delay: time.Second} }
 		s := newStage(t, Config{MaxInFlight: 100}, state)
 		s.Tick(state.clock.now())
 		pass(100 * time.Millisecond)

@@ -35,12 +35,13 @@ type Subject uint8
 
 // The subjects.
 const (
-	Limit Subject = iota // how many requests may be in flight
-	Level                // how much the slow layer drops
+	Limit  Subject = iota // how many requests may be in flight
+	Level                 // how much the slow layer drops
+	Strain                // how much is dropped at once, because the processors are late
 )
 
-// String is limit or level.
-func (s Subject) String() string { return [...]string{"limit", "level"}[s] }
+// String is limit, level or strain.
+func (s Subject) String() string { return [...]string{"limit", "level", "strain"}[s] }
 
 // MarshalText renders the word.
 func (s Subject) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
