@@ -56,13 +56,17 @@ func certificateSubject(r *http.Request) (name string, ok bool) {
 func (p *Priority) rules(table *match.Table) (*priority.Rules, error) {
 	rules := make([]priority.Rule, len(p.Rules))
 	for i := range p.Rules {
-		r := &p.Rules[i]
-		rules[i] = priority.Rule{Class: r.Class, Match: r.Match.rule()}
-		for _, caller := range r.Match.Callers {
-			rules[i].Callers = append(rules[i].Callers, string(caller))
-		}
+		rules[i] = p.Rules[i].config()
 	}
 	return priority.NewRules(table, p.Default, rules...)
+}
+
+func (r *Rule) config() priority.Rule {
+	made := priority.Rule{Class: r.Class, Match: r.Match.rule()}
+	for _, caller := range r.Match.Callers {
+		made.Callers = append(made.Callers, string(caller))
+	}
+	return made
 }
 
 func (p *Priority) ceiling() func(*pipeline.Caller) priority.Class {
@@ -113,8 +117,8 @@ func (f *File) costHeader() string {
 // them.
 func (f *File) statuses() map[string]int {
 	m := map[string]int{}
-	for i := range f.Stages {
-		if s := &f.Stages[i]; s.Status != 0 {
+	for _, s := range f.Stages {
+		if s.Status != 0 {
 			m[string(s.Kind)] = s.Status
 		}
 	}

@@ -39,20 +39,22 @@ func (b *Built) stage(s *Stage, table *match.Table) (pipeline.Stage, error) {
 func (s *RateLimitStage) config(table *match.Table) ratelimit.Config {
 	c := ratelimit.Config{Table: table}
 	for i := range s.Limits {
-		l := &s.Limits[i]
-		c.Limits = append(c.Limits, ratelimit.Limit{
-			Name: string(l.Name), Match: l.Match.rule(), Classes: l.Match.Classes, Key: l.Key,
-			Rate: l.Rate, Burst: l.Burst, Algorithm: l.Algorithm, Cost: l.Cost.config(),
-			Overrides: l.overrides(), Unlimited: l.Unlimited, Charge: l.Charge.config(),
-		})
+		c.Limits = append(c.Limits, s.Limits[i].config())
 	}
 	return c
 }
 
+func (l *RateLimitEntry) config() ratelimit.Limit {
+	return ratelimit.Limit{
+		Name: string(l.Name), Match: l.Match.rule(), Classes: l.Match.Classes, Key: l.Key,
+		Rate: l.Rate, Burst: l.Burst, Algorithm: l.Algorithm, Cost: l.Cost.config(),
+		Overrides: l.overrides(), Unlimited: l.Unlimited, Charge: l.Charge.config(),
+	}
+}
+
 func (l *RateLimitEntry) overrides() map[string]ratelimit.Override {
 	m := make(map[string]ratelimit.Override, len(l.Overrides))
-	for i := range l.Overrides {
-		o := &l.Overrides[i]
+	for _, o := range l.Overrides {
 		rate, burst := o.numbers(l)
 		m[string(o.Caller)] = ratelimit.Override{Rate: rate, Burst: burst, Unlimited: o.Unlimited}
 	}
@@ -60,14 +62,15 @@ func (l *RateLimitEntry) overrides() map[string]ratelimit.Override {
 }
 
 func (c *Cost) config() ratelimit.Cost {
-	made := ratelimit.Cost{Tokens: c.Tokens, AfterServing: c.Header != ""}
-	if len(c.Routes) > 0 {
-		made.ByRoute = make(map[string]int64, len(c.Routes))
-		for route, tokens := range c.Routes {
-			made.ByRoute[string(route)] = tokens
-		}
+	return ratelimit.Cost{Tokens: c.Tokens, ByRoute: c.byRoute(), AfterServing: c.Header != ""}
+}
+
+func (c *Cost) byRoute() map[string]int64 {
+	m := make(map[string]int64, len(c.Routes))
+	for route, tokens := range c.Routes {
+		m[string(route)] = tokens
 	}
-	return made
+	return m
 }
 
 func (c Charge) config() ratelimit.Charge {
@@ -80,20 +83,22 @@ func (c Charge) config() ratelimit.Charge {
 func (s *ConcurrencyStage) config(table *match.Table) concurrency.Config {
 	c := concurrency.Config{Table: table}
 	for i := range s.Limits {
-		l := &s.Limits[i]
-		c.Limits = append(c.Limits, concurrency.Limit{
-			Name: string(l.Name), Match: l.Match.rule(), Classes: l.Match.Classes, Key: l.Key,
-			Max: orZero(l.Max), Min: l.Min, Lease: l.Lease, MaxStreams: l.MaxStreams,
-			Overrides: l.overrides(), Unlimited: l.Unlimited,
-		})
+		c.Limits = append(c.Limits, s.Limits[i].config())
 	}
 	return c
 }
 
+func (l *ConcurrencyEntry) config() concurrency.Limit {
+	return concurrency.Limit{
+		Name: string(l.Name), Match: l.Match.rule(), Classes: l.Match.Classes, Key: l.Key,
+		Max: orZero(l.Max), Min: l.Min, Lease: l.Lease, MaxStreams: l.MaxStreams,
+		Overrides: l.overrides(), Unlimited: l.Unlimited,
+	}
+}
+
 func (l *ConcurrencyEntry) overrides() map[string]concurrency.Override {
 	m := make(map[string]concurrency.Override, len(l.Overrides))
-	for i := range l.Overrides {
-		o := &l.Overrides[i]
+	for _, o := range l.Overrides {
 		m[string(o.Caller)] = concurrency.Override{Max: orZero(o.Max), Unlimited: o.Unlimited}
 	}
 	return m

@@ -126,12 +126,12 @@ func (c *checker) listeners() {
 // isItself reports whether the upstream is what listens here.
 func (c *checker) isItself() bool {
 	u, err := url.Parse(string(c.Upstream))
-	if err != nil || u.Hostname() == "" {
+	host, port, fault := net.SplitHostPort(string(c.Listen))
+	if err != nil || fault != nil || u.Hostname() == "" {
 		return false
 	}
-	host, port, err := net.SplitHostPort(string(c.Listen))
 	_, upstreamPort, _ := net.SplitHostPort(hostPort(u))
-	return err == nil && port == upstreamPort && (sameHost(host, u.Hostname()) || anyHost(host) && localHost(u.Hostname()))
+	return port == upstreamPort && (sameHost(host, u.Hostname()) || anyHost(host) && localHost(u.Hostname()))
 }
 
 func hostPort(u *url.URL) string {

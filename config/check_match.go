@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/plimsoll-go/plimsoll/match"
 )
@@ -96,34 +95,42 @@ func (m *RequestMatch) rule() match.Rule {
 // located is a path pattern and where the file holds it.
 type located struct{ pattern, path string }
 
-// located lists every pattern of a file, in its order.
-func (f *File) located() (list []located) {
-	add := func(pattern Pattern, path string) {
-		if pattern != "" {
-			list = append(list, located{string(pattern), path})
-		}
+// locations are the patterns of a file.
+type locations []located
+
+func (l *locations) add(pattern Pattern, path string, index ...any) {
+	if pattern != "" {
+		*l = append(*l, located{string(pattern), fmt.Sprintf(path, index...)})
 	}
+}
+
+// located lists every pattern of a file, in its order.
+func (f *File) located() (list locations) {
 	for i := range f.Priority.Rules {
-		add(f.Priority.Rules[i].Match.Path, fmt.Sprintf("priority.rules[%d].match.path", i))
+		list.add(f.Priority.Rules[i].Match.Path, "priority.rules[%d].match.path", i)
 	}
 	for i := range f.Exempt.Match {
-		add(f.Exempt.Match[i].Path, fmt.Sprintf("exempt.match[%d].path", i))
+		list.add(f.Exempt.Match[i].Path, "exempt.match[%d].path", i)
 	}
 	for i := range f.Stages {
-		path := fmt.Sprintf("stages[%d]", i)
-		f.Stages[i].each(func(m *LimitMatch, cost *Cost, at string) {
-			add(m.Path, path+at+".match.path")
-			for _, route := range sortedKeys(cost.Routes) {
-				add(route, path+at+".cost."+string(route))
-			}
-		})
-		if s := f.Stages[i].WorkerShed; s != nil {
-			for j, pattern := range s.Exempt {
-				add(pattern, fmt.Sprintf("%s.exempt[%d]", path, j))
-			}
-		}
+		f.Stages[i].locate(&list, i)
 	}
 	return list
+}
+
+// locate adds the patterns of the i-th stage.
+func (s *Stage) locate(list *locations, i int) {
+	s.each(func(m *LimitMatch, cost *Cost, at string) {
+		list.add(m.Path, "stages[%d]%s.match.path", i, at)
+		for _, route := range sortedKeys(cost.Routes) {
+			list.add(route, "stages[%d]%s.cost.%s", i, at, route)
+		}
+	})
+	if s.WorkerShed != nil {
+		for j, pattern := range s.WorkerShed.Exempt {
+			list.add(pattern, "stages[%d].exempt[%d]", i, j)
+		}
+	}
 }
 
 // each visits the matches and costs of a stage's limits.
@@ -158,20 +165,30 @@ func (c *checker) patterns() {
 	}
 	list := c.located()
 	for i, l := range list {
-		if _, err := match.NewTable(l.pattern); err != nil {
-			c.fault(l.path, strings.TrimPrefix(err.Error(), "match: "))
+		if wrong := alone(l.pattern); wrong != "" {
+			c.fault(l.path, wrong)
 			continue
 		}
-		for _, earlier := range list[:i] {
-			if _, err := match.NewTable(earlier.pattern, l.pattern); err != nil && valid(earlier.pattern) {
-				c.fault(l.path, fmt.Sprintf("is ambiguous beside %s: %s", earlier.path, strings.TrimPrefix(err.Error(), "match: ")))
-				break
-			}
+		if wrong := beside(l.pattern, list[:i]); wrong != "" {
+			c.fault(l.path, wrong)
 		}
 	}
 }
 
-func valid(pattern string) bool {
-	_, err := match.NewTable(pattern)
-	return err == nil
+// alone is what is wrong with a pattern by itself, or "".
+func alone(pattern string) string {
+	if _, err := match.NewTable(pattern); err != nil {
+		return cause(err)
+	}
+	return ""
+}
+
+// beside is what is wrong with a pattern beside earlier ones, or "".
+func beside(pattern string, others locations) string {
+	for _, o := range others {
+		if _, err := match.NewTable(o.pattern, pattern); err != nil && alone(o.pattern) == "" {
+			return fmt.Sprintf("is ambiguous beside %s: %s", o.path, cause(err))
+		}
+	}
+	return ""
 }

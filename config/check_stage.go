@@ -24,16 +24,21 @@ func (c *checker) stages() {
 			c.fault(path, fmt.Sprintf("must hold the settings of %s, and no others", s.Kind))
 		}
 		c.status(s, i, path)
-		switch {
-		case s.RateLimit != nil:
-			c.rateLimits(s.RateLimit, path, &limits)
-		case s.Concurrency != nil:
-			c.concurrencyLimits(s.Concurrency, path, &limits)
-		case s.FleetShed != nil:
-			c.fleetShed(s.FleetShed, path)
-		case s.WorkerShed != nil:
-			c.workerShed(s.WorkerShed, path)
-		}
+		c.settings(s, path, &limits)
+	}
+}
+
+// settings checks the part of a stage that belongs to its kind.
+func (c *checker) settings(s *Stage, path string, limits *limitNames) {
+	switch {
+	case s.RateLimit != nil:
+		c.rateLimits(s.RateLimit, path, limits)
+	case s.Concurrency != nil:
+		c.concurrencyLimits(s.Concurrency, path, limits)
+	case s.FleetShed != nil:
+		c.fleetShed(s.FleetShed, path)
+	case s.WorkerShed != nil:
+		c.workerShed(s.WorkerShed, path)
 	}
 }
 

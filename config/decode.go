@@ -42,6 +42,11 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string, f *field) {
 		custom.decode(d, n, path)
 		return
 	}
+	d.byType(n, v, path, f)
+}
+
+// byType decodes a node in the form that the type of v has.
+func (d *decoder) byType(n *yaml.Node, v reflect.Value, path string, f *field) {
 	if s := scalars[v.Type()]; s != nil {
 		d.word(n, v, path, s, f)
 		return
@@ -125,22 +130,17 @@ func (d *decoder) sequence(n *yaml.Node, v reflect.Value, path string, f *field)
 		d.fault(n, path, "must be a list, got "+kindOf(n))
 		return
 	}
-	nodes := n.Content
 	if single {
-		nodes = []*yaml.Node{n}
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		d.value(n, v.Index(0), path, f.element())
+		return
 	}
-	list := reflect.MakeSlice(v.Type(), len(nodes), len(nodes))
-	for i, item := range nodes {
-		at := path
-		if !single {
-			at += "[" + strconv.Itoa(i) + "]"
-		}
-		element := list.Index(i)
-		d.defaults(element)
-		d.value(item, element, at, f.element())
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		d.defaults(v.Index(i))
+		d.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", f.element())
 	}
-	v.Set(list)
-	d.count(n, len(nodes), path, f)
+	d.count(n, len(n.Content), path, f)
 }
 
 // table decodes a mapping whose keys the user chooses.
@@ -183,12 +183,12 @@ func (f *field) element() *field {
 	return &field{key: f.key, bounds: f.bounds}
 }
 
+var kinds = map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list"}
+
+// kindOf says what stands in the place of something else.
 func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
+	if word, ok := kinds[n.Kind]; ok {
+		return word
 	}
 	return fmt.Sprintf("%q", n.Value)
 }

@@ -86,6 +86,9 @@ func (s *structure) collect(t reflect.Type, index []int, word string) {
 	}
 }
 
+// of reports whether a variant has the key.
+func (f *field) of(word string) bool { return f.variant == "" || f.variant == word }
+
 // find is the field of a key in a variant, and whether other variants have it.
 func (s *structure) find(key, word string) (f *field, elsewhere string) {
 	for i := range s.fields {
@@ -93,7 +96,7 @@ func (s *structure) find(key, word string) (f *field, elsewhere string) {
 		if c.key != key {
 			continue
 		}
-		if c.variant == "" || c.variant == word {
+		if c.of(word) {
 			return c, ""
 		}
 		elsewhere = c.variant
@@ -104,7 +107,7 @@ func (s *structure) find(key, word string) (f *field, elsewhere string) {
 // keys lists the keys of a variant in the order of the reference.
 func (s *structure) keys(word string) (keys []string) {
 	for i := range s.fields {
-		if s.fields[i].variant == "" || s.fields[i].variant == word {
+		if s.fields[i].of(word) {
 			keys = append(keys, s.fields[i].key)
 		}
 	}

@@ -48,13 +48,19 @@ func newLive(f *File) (*Live, error) {
 // with is a Live that has room for states that the earlier one lacks, and
 // leaves that one as it is.
 func (l *Live) with() *Live {
-	next := &Live{process: l.process, concurrency: maps.Clone(l.concurrency), fleetshed: maps.Clone(l.fleetshed), workershed: maps.Clone(l.workershed)}
-	if next.concurrency == nil {
-		next.concurrency = map[Name]*concurrency.State{}
-		next.fleetshed = map[Name]*fleetshed.State{}
-		next.workershed = map[Name]*workershed.State{}
+	return &Live{
+		process:     l.process,
+		concurrency: copied(l.concurrency),
+		fleetshed:   copied(l.fleetshed),
+		workershed:  copied(l.workershed),
 	}
-	return next
+}
+
+func copied[S any](states map[Name]*S) map[Name]*S {
+	if states == nil {
+		return map[Name]*S{}
+	}
+	return maps.Clone(states)
 }
 
 // stateOf is the state under a name, a new one if there is none yet.

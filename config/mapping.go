@@ -62,8 +62,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 		d.value(value, v.FieldByIndex(f.index), join(path, f.key), f)
 	}
 	for i := range s.fields {
-		f := &s.fields[i]
-		if f.required && !given[f.key] && (f.variant == "" || f.variant == word) {
+		if f := &s.fields[i]; f.required && !given[f.key] && f.of(word) {
 			d.fault(n, path, f.key+" is missing")
 		}
 	}
@@ -75,14 +74,8 @@ func (d *decoder) variantOf(n *yaml.Node, v reflect.Value, path string, s *struc
 	if len(s.variants) == 0 {
 		return "", true
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == variantKey {
-			word = n.Content[i+1].Value
-		}
-	}
-	var words []string
+	at, word := wordOf(n)
 	for _, variant := range s.variants {
-		words = append(words, variant.word)
 		if variant.word == word {
 			part := v.FieldByIndex(variant.index)
 			part.Set(reflect.New(part.Type().Elem()))
@@ -90,16 +83,31 @@ func (d *decoder) variantOf(n *yaml.Node, v reflect.Value, path string, s *struc
 			return word, true
 		}
 	}
-	if word == "" {
-		d.fault(n, path, allowed(variantKey+" is missing", list(words)))
-		return "", false
-	}
-	for key, value := range d.pairs(n, path) {
-		if key.Value == variantKey {
-			d.fault(value, join(path, variantKey), allowed(fmt.Sprintf("unknown stage %q%s", word, didYouMean(word, words)), list(words)))
+	d.noVariant(at, n, path, s)
+	return "", false
+}
+
+// wordOf is the value of the key that says which other keys there are; at is
+// nil when it is missing.
+func wordOf(n *yaml.Node) (at *yaml.Node, word string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == variantKey {
+			return n.Content[i+1], n.Content[i+1].Value
 		}
 	}
-	return "", false
+	return nil, ""
+}
+
+func (d *decoder) noVariant(at, n *yaml.Node, path string, s *structure) {
+	var words []string
+	for _, v := range s.variants {
+		words = append(words, v.word)
+	}
+	if at == nil || at.Kind != yaml.ScalarNode {
+		d.fault(n, path, allowed(variantKey+" is missing", list(words)))
+		return
+	}
+	d.fault(at, join(path, variantKey), allowed(fmt.Sprintf("unknown stage %q%s", at.Value, didYouMean(at.Value, words)), list(words)))
 }
 
 func (d *decoder) unknown(key *yaml.Node, path string, s *structure, word, elsewhere string) {

@@ -81,21 +81,16 @@ func document(name string, data []byte) (*yaml.Node, Errors) {
 		return nil, syntax(name, err)
 	}
 	var first, second yaml.Node
-	switch err := loader.Load(&first); {
-	case errors.Is(err, io.EOF):
+	if err := loader.Load(&first); errors.Is(err, io.EOF) {
 		return nil, nil
-	case err != nil:
+	} else if err != nil {
 		return nil, syntax(name, err)
 	}
-	switch err := loader.Load(&second); {
-	case errors.Is(err, io.EOF):
-	case err != nil:
+	if err := loader.Load(&second); err == nil {
+		const message = "a second document begins here; a configuration is one document"
+		return nil, Errors{{File: name, Line: second.Line, Column: second.Column, Message: message}}
+	} else if !errors.Is(err, io.EOF) {
 		return nil, syntax(name, err)
-	default:
-		return nil, Errors{{
-			File: name, Line: second.Line, Column: second.Column,
-			Message: "a second document begins here; a configuration is one document",
-		}}
 	}
 	return content(&first), nil
 }

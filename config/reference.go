@@ -90,31 +90,36 @@ func (r *reference) introduction(t reflect.Type) string {
 // table writes one line for each key, and returns the mappings they lead to.
 func (r *reference) table(t reflect.Type, s *structure, path, heading string) (children []child) {
 	r.out.WriteString("\n| Key | Type | Default | Range | Meaning |\n|---|---|---|---|---|\n")
-	suffix := ""
-	if _, of, ok := strings.Cut(heading, " of "); ok {
-		suffix = " of " + of
-	}
 	for i := range s.fields {
 		f := &s.fields[i]
 		if f.variant != "" {
 			continue
 		}
 		target := t.FieldByIndex(f.index).Type
-		element, brackets := target, ""
-		if target.Kind() == reflect.Slice && scalars[target] == nil {
-			element, brackets = target.Elem(), "[]"
-		}
 		word := typeWord(target, f)
-		if isMapping(element) {
-			at := join(path, f.key) + brackets
-			if _, written := r.seen[element]; !written {
-				children = append(children, child{element, "`" + at + "`" + suffix, at})
-			}
-			word += r.link(element, "`"+at+"`"+suffix)
+		if c := leadsTo(target, join(path, f.key), heading); c.t != nil {
+			children = append(children, c)
+			word += r.link(c)
 		}
 		fmt.Fprintf(&r.out, "| `%s` | %s | %s | %s | %s |\n", f.key, word, f.defaultCell(), f.rangeCell(), r.meaning(t, f))
 	}
 	return children
+}
+
+// leadsTo is the section of the mapping that a key holds, or a list of; none
+// when it holds something else.
+func leadsTo(t reflect.Type, path, heading string) child {
+	if t.Kind() == reflect.Slice {
+		t, path = t.Elem(), path+"[]"
+	}
+	if !isMapping(t) {
+		return child{}
+	}
+	_, stage, _ := strings.Cut(heading, " of ")
+	if stage != "" {
+		stage = " of " + stage
+	}
+	return child{t, "`" + path + "`" + stage, path}
 }
 
 // isMapping reports whether a type has a section of its own.
@@ -122,9 +127,10 @@ func isMapping(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && scalars[t] == nil && t != reflect.TypeFor[Cost]()
 }
 
-// link points to the section of a type.
-func (r *reference) link(t reflect.Type, heading string) string {
-	if first, written := r.seen[t]; written {
+// link points to a section, or to the first that its type has.
+func (r *reference) link(to child) string {
+	heading := to.heading
+	if first, written := r.seen[to.t]; written {
 		heading = first
 	}
 	return fmt.Sprintf(", see [%s](#%s)", heading, slug(heading))
@@ -143,12 +149,10 @@ func slug(heading string) string {
 	}, strings.ToLower(heading))
 }
 
+// typeWord says how a value is written.
 func typeWord(t reflect.Type, f *field) string {
 	if s := scalars[t]; s != nil {
-		if len(s.enum) > 0 {
-			return "`" + strings.Join(s.enum, "`, `") + "`"
-		}
-		return s.word
+		return s.typeWord()
 	}
 	switch {
 	case t == reflect.TypeFor[Cost]():
@@ -157,24 +161,34 @@ func typeWord(t reflect.Type, f *field) string {
 		return "`auto` or number"
 	case t.Kind() == reflect.Pointer:
 		return typeWord(t.Elem(), f)
-	case t.Kind() == reflect.Slice && f.single:
-		return "one or a list of: " + typeWord(t.Elem(), f)
-	case t.Kind() == reflect.Slice && isMapping(t.Elem()):
-		return "list of mappings"
 	case t.Kind() == reflect.Slice:
-		return "list of " + typeWord(t.Elem(), f)
+		return listWord(t.Elem(), f)
 	case t.Kind() == reflect.Map:
 		return "mapping of " + typeWord(t.Key(), f) + " to " + typeWord(t.Elem(), f)
-	case t.Kind() == reflect.Struct:
-		return "mapping"
-	case t.Kind() == reflect.Bool:
-		return "`true` or `false`"
-	case t.Kind() == reflect.Float64:
-		return "decimal number"
-	case t.Kind() == reflect.String:
-		return "text"
 	}
-	return "whole number"
+	return plainWords[t.Kind()]
+}
+
+var plainWords = map[reflect.Kind]string{
+	reflect.Struct: "mapping", reflect.Bool: "`true` or `false`", reflect.String: "text",
+	reflect.Float64: "decimal number", reflect.Int: "whole number", reflect.Int64: "whole number",
+}
+
+func (s *scalar) typeWord() string {
+	if len(s.enum) > 0 {
+		return "`" + strings.Join(s.enum, "`, `") + "`"
+	}
+	return s.word
+}
+
+func listWord(element reflect.Type, f *field) string {
+	switch {
+	case f.single:
+		return "one or a list of: " + typeWord(element, f)
+	case isMapping(element):
+		return "list of mappings"
+	}
+	return "list of " + typeWord(element, f)
 }
 
 func (f *field) defaultCell() string {

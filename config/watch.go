@@ -90,10 +90,10 @@ func (w *Watcher) Reload() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	data, err := read(w.config.Path)
-	if err != nil {
-		return w.refuse(err)
+	if err == nil {
+		return w.apply(data)
 	}
-	return w.apply(data)
+	return w.refuse(err)
 }
 
 // Run looks at the file until the context ends. Call it once, in a goroutine,
