@@ -8,7 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Config says where requests go and how. Durations have a default that zero
@@ -27,7 +30,8 @@ type Config struct {
 	// sees its own, and the client's in X-Forwarded-Host.
 	PreserveHost bool
 	// TrustedProxies are the peers whose X-Forwarded-* and Forwarded headers
-	// are kept and continued. From anybody else they are dropped.
+	// are kept and continued. From anybody else they are dropped. All
+	// addresses at once (a /0) are refused.
 	TrustedProxies []netip.Prefix
 	// Reserved are names of headers that only Rewrite may set: what clients
 	// send under such a name, or under one that differs in _ and - alone,
@@ -55,8 +59,8 @@ type Config struct {
 	// KiB, from 4 KiB to 16 MiB.
 	MaxResponseHeaderBytes int64
 	// FlushInterval is how long part of an answer of known length may wait
-	// for more before it is sent on; negative: not at all. Default 0: until a
-	// buffer is full. Answers of unknown length and event streams never wait.
+	// for more before it is sent on, up to 1m; negative: not at all. Default 0:
+	// until a buffer is full. Answers of unknown length and event streams never wait.
 	FlushInterval time.Duration
 	// TLS is how an https upstream is checked.
 	TLS UpstreamTLS
@@ -115,6 +119,9 @@ const (
 // its faults.
 func (c Config) withDefaults() (Config, error) {
 	t := &c.Timeouts
+	c.FlushInterval = max(c.FlushInterval, -1)
+	var trust error
+	c.TrustedProxies, trust = networks(c.TrustedProxies)
 	if len(c.Upgrades) == 0 {
 		c.Upgrades = []string{"websocket"}
 	}
@@ -129,8 +136,36 @@ func (c Config) withDefaults() (Config, error) {
 		number("MaxIdleConns", &c.MaxIdleConns, defaultMaxIdleConns, 1, 100_000),
 		number("MaxConns", &c.MaxConns, 0, 0, 1_000_000),
 		number("MaxResponseHeaderBytes", &c.MaxResponseHeaderBytes, defaultMaxResponseHeaderBytes, 4<<10, 16<<20),
+		number("FlushInterval", &c.FlushInterval, 0, -1, time.Minute),
 		pair("TLS.CertFile", c.TLS.CertFile, "TLS.KeyFile", c.TLS.KeyFile),
+		tokens("Reserved", c.Reserved),
+		tokens("Upgrades", c.Upgrades),
+		trust,
 	)
+}
+
+// tokens checks names of headers and protocols; a protocol may have a version.
+func tokens(path string, words []string) (faults error) {
+	for i, word := range words {
+		if !httpguts.ValidHeaderFieldName(strings.Replace(word, "/", "-", 1)) {
+			faults = errors.Join(faults, fmt.Errorf("%s[%d] %q is no name of a header or protocol", path, i, word))
+		}
+	}
+	return faults
+}
+
+// networks folds IPv4 networks in IPv6 clothes.
+func networks(prefixes []netip.Prefix) (folded []netip.Prefix, faults error) {
+	for i, p := range prefixes {
+		if p.Addr().Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		if !p.IsValid() || p.Bits() == 0 {
+			faults = errors.Join(faults, fmt.Errorf("TrustedProxies[%d] is %v: trusting everybody is trusting nobody's word", i, p))
+		}
+		folded = append(folded, p)
+	}
+	return folded, faults
 }
 
 // number fills in the default for zero and checks the range.

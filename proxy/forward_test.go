@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // echo answers with the request line and header as they arrived.
@@ -100,7 +101,7 @@ func TestHost(t *testing.T) {
 }
 
 func TestForwarded(t *testing.T) {
-	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
+	trusted := []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104"), netip.MustParsePrefix("2001:db8::/32")}
 	const claims = "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-For: 5.6.7.8, 9.9.9.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n" +
 		"Forwarded: for=1.2.3.4\r\nX-Forwarded-Port: 1\r\nX-Forwarded-User: root\r\nX-Real-IP: 1.2.3.4\r\nX_Forwarded_For: 1.2.3.4\r\nx_real-ip: 1.2.3.4\r\n"
 	for name, tc := range map[string]struct {
@@ -213,9 +214,10 @@ func TestConfigurationFaults(t *testing.T) {
 	}
 	_, err := New(Config{Upstream: "gopher://x", MaxIdleConns: -1, MaxConns: 2_000_000, MaxResponseHeaderBytes: 5,
 		Timeouts: Timeouts{Dial: 2 * 3600e9, TLSHandshake: -1, ResponseHeader: 1, Silence: 1, Upgraded: 1, Idle: 1, ExpectContinue: -5},
-		TLS:      UpstreamTLS{CAFile: "missing.pem", CertFile: "a"}})
+		TLS:      UpstreamTLS{CAFile: "missing.pem", CertFile: "a"}, FlushInterval: time.Hour, Reserved: []string{"a b"}, Upgrades: []string{""},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), {}}})
 	for _, part := range []string{"gopher", "MaxIdleConns", "MaxConns", "MaxResponseHeaderBytes", "Timeouts.Dial", "Timeouts.TLSHandshake", "Timeouts.ResponseHeader",
-		"Timeouts.Silence", "Timeouts.Upgraded", "Timeouts.Idle", "Timeouts.ExpectContinue", "missing.pem", "TLS.KeyFile"} {
+		"Timeouts.Silence", "Timeouts.Upgraded", "Timeouts.Idle", "Timeouts.ExpectContinue", "missing.pem", "TLS.KeyFile", "FlushInterval", "Reserved[0]", "Upgrades[0]", "TrustedProxies[0]", "TrustedProxies[1]"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not among the faults: %v", part, err)
 		}

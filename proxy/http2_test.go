@@ -268,6 +268,62 @@ func (c *raw2) open(stream uint32, method string, last bool) error {
 	return c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.header.Bytes(), EndStream: last, EndHeaders: true})
 }
 
+// HTTP/2 frames a request by length, so anything fits into a field that would
+// end a line, or a request, in HTTP/1.
+func TestSmugglingFromHTTP2(t *testing.T) {
+	watchGoroutines(t)
+	backend := newBackend(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/good" || r.Host != "x" {
+			t.Errorf("%s %s of %q reached the backend with %v", r.Method, r.RequestURI, r.Host, r.Header)
+		}
+	})
+	s := serve(t, ServerConfig{H2C: true}, newProxy(t, Config{Upstream: backend.URL, PreserveHost: true}))
+	client := clientFor(t, newCertificate(t, "a.test"), "h2c")
+	for _, fields := range [][][2]string{
+		{{":path", "/a HTTP/1.1"}}, {{":path", "/?q HTTP/1.1"}}, {{":path", "/a\r\nX: y"}}, {{":path", "/a#b"}}, {{":path", ""}}, {{":path", "*"}}, {{":path", "a"}},
+		{{":method", "GET /admin HTTP/1.1"}}, {{":authority", "y\r\nX: z"}}, {{":authority", "x y"}}, {{":authority", "x/y"}},
+		{{"transfer-encoding", "chunked"}}, {{"connection", "close"}}, {{"x", "y\r\n\r\nGET /admin HTTP/1.1"}}, {{"x: y\r\nz", "a"}},
+		{{"x y", "z"}}, {{"upgrade", "websocket"}}, {{":scheme", "http://x/admin?"}, {":path", "/b c"}},
+	} {
+		c := newRaw2(t, s.address)
+		header := map[string]string{":method": "GET", ":scheme": "http", ":authority": "x", ":path": "/bad"}
+		var extra [][2]string
+		for _, f := range fields {
+			if _, pseudo := header[f[0]]; pseudo {
+				header[f[0]] = f[1]
+			} else {
+				extra = append(extra, f)
+			}
+		}
+		for _, name := range []string{":method", ":scheme", ":authority", ":path"} {
+			_ = c.coder.WriteField(hpack.HeaderField{Name: name, Value: header[name]})
+		}
+		for _, f := range extra {
+			_ = c.coder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		}
+		if err := c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.header.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+			t.Fatal(err)
+		}
+		for over := false; !over; { // until the stream has its answer
+			frame, err := c.framer.ReadFrame()
+			if err != nil {
+				break
+			}
+			switch frame.(type) {
+			case *http2.HeadersFrame, *http2.RSTStreamFrame, *http2.GoAwayFrame:
+				over = true
+			}
+		}
+	}
+	if res, _ := get(t, client, func() *http.Request {
+		r := request(t, "GET", "http://"+s.address+"/good", nil)
+		r.Host = "x"
+		return r
+	}()); res.StatusCode != 200 {
+		t.Errorf("a good request: %d", res.StatusCode)
+	}
+}
+
 // A client that opens and cancels requests as fast as it can starts few of
 // them, loses its connection, and leaves nothing in flight.
 func TestRapidReset(t *testing.T) {

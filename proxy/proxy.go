@@ -66,9 +66,18 @@ func (p *Proxy) refusal(r *http.Request) Failure {
 		return BadMethod
 	case r.URL.Path != "" && r.URL.Path[0] != '/': // *, outside OPTIONS
 		return BadRequest
+	case strings.IndexFunc(r.RequestURI, notInTarget) >= 0, strings.IndexFunc(r.Host, notInHost) >= 0:
+		return BadRequest
 	}
 	return NoFailure
 }
+
+// notInTarget finds what ends a target for some servers and not for others.
+// HTTP/2 carries spaces in a path, which would end it in a request line.
+func notInTarget(c rune) bool { return c <= ' ' || c == 0x7f || c == '#' }
+
+// notInHost finds what no host has. net/http lets some of it pass in HTTP/2.
+func notInHost(c rune) bool { return c <= ' ' || strings.ContainsRune("/?#@\\\"<>^`{|}\x7f", c) }
 
 // CloseIdleConnections closes the connections to the upstream that serve
 // nothing now.

@@ -111,12 +111,15 @@ func TestNotForReverseProxies(t *testing.T) {
 	backend := newBackend(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s %s reached the backend", r.Method, r.URL) })
 	s, _ := front(t, backend.URL)
 	for stream, want := range map[string]string{
-		"CONNECT evil:443 HTTP/1.1\r\nHost: evil:443\r\n\r\n":    "405",
-		"CONNECT /path HTTP/1.1\r\nHost: x\r\n\r\n":              "405",
-		"GET * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n": "400",
-		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                       "400",
-		"PRI * HTTP/2.0\r\nX: y\r\n\r\n":                         "400",
-		"GET / HTTP/0.9\r\nHost: x\r\n\r\n":                      "505",
+		"CONNECT evil:443 HTTP/1.1\r\nHost: evil:443\r\n\r\n":        "405",
+		"CONNECT /path HTTP/1.1\r\nHost: x\r\n\r\n":                  "405",
+		"GET * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":     "400",
+		"GET /a#b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":  "400",
+		"GET /?a#b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n": "400",
+		"GET /a b HTTP/1.1\r\nHost: x\r\n\r\n":                       "400",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                           "400",
+		"PRI * HTTP/2.0\r\nX: y\r\n\r\n":                             "400",
+		"GET / HTTP/0.9\r\nHost: x\r\n\r\n":                          "505",
 	} {
 		if answer := talk(t, s.address, stream); len(answer) < 12 || answer[9:12] != want {
 			t.Errorf("%q answered %q, want %s", stream, answer, want)
