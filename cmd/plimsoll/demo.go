@@ -38,7 +38,7 @@ It exits with 0 only if everything that it claims was seen.`,
 	}
 	flags := c.Flags()
 	flags.DurationVar(&d.Duration, "duration", demo.DefaultDuration, "length of the load on the protected service, 8s or more")
-	flags.Float64Var(&d.Multiple, "multiple", demo.DefaultMultiple, "load at the height, as a multiple of the capacity, 1 to 10")
+	flags.Float64Var(&d.Multiple, "multiple", demo.DefaultMultiple, "load at the height, as a multiple of the capacity, 1.5 to 10")
 	flags.Uint64Var(&d.Seed, "seed", 1, "selects the arrivals; the same seed offers the same")
 	flags.BoolVar(&d.Plain, "plain", false, "write a log, a line a second, instead of a table")
 	flags.BoolVar(&compare, "compare", compare, "show the unprotected service under the same load, too")

@@ -100,7 +100,7 @@ func TestTheTableReadsAsItDid(t *testing.T) {
 
 // Whatever the size of the terminal, no frame is wider or higher.
 func TestEachFrameFitsItsScreen(t *testing.T) {
-	played(t, Config{Out: t.Output(), Colour: ANSI, Duration: 24 * time.Second}, func(Config) display { return fitting{t} })
+	played(t, Config{Out: t.Output(), Colour: ANSI, Duration: 12 * time.Second}, func(Config) display { return fitting{t} })
 }
 
 // fitting draws each frame for screens of many sizes, and looks whether it fits.

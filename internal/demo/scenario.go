@@ -15,7 +15,7 @@ type Config struct {
 	// Duration of the load on the protected service, 8s or more. Default 16s.
 	// The comparison takes a little more than half as long again.
 	Duration time.Duration
-	// Multiple of the capacity that is offered at the height, 1 … 10. Default 3.
+	// Multiple of the capacity that is offered at the height, 1.5 … 10. Default 3.
 	Multiple float64
 	// Seed selects the arrivals. Any value.
 	Seed uint64
@@ -45,7 +45,8 @@ const (
 
 const (
 	shortest    = 8 * time.Second
-	highest     = 10 // more is a test of this machine, not of the stages
+	lowest      = 1.5 // less is no overload
+	highest     = 10  // more is a test of this machine, not of the stages
 	minBefore   = 2 * time.Second
 	minAfter    = 3 * time.Second
 	minCompared = 9 * time.Second
@@ -71,8 +72,8 @@ func (c Config) prepared() (Config, error) {
 	if c.Duration < shortest {
 		faults = append(faults, fmt.Sprintf("duration must be %v or more, got %v", shortest, c.Duration))
 	}
-	if !(c.Multiple >= 1 && c.Multiple <= highest) {
-		faults = append(faults, fmt.Sprintf("multiple must be 1 to %d, got %v", highest, c.Multiple))
+	if !(c.Multiple >= lowest && c.Multiple <= highest) {
+		faults = append(faults, fmt.Sprintf("multiple must be %v to %v, got %v", lowest, highest, c.Multiple))
 	}
 	if c.Out == nil {
 		faults = append(faults, "out is missing")

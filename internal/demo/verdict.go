@@ -56,7 +56,7 @@ func (v *Verdict) Held() bool {
 // judge compares an act with the stages to what is claimed of it.
 func judge(a *act) *Verdict {
 	v := &Verdict{}
-	top, multiple := a.so(height), a.plan.Phases[height].Multiple
+	top := a.so(height)
 	v.claim(criticalClaim(a, top))
 	v.claim(goodputClaim(a, top))
 	late := float64(top.all.Late) / max(float64(top.all.Admitted()), 1)
@@ -71,9 +71,7 @@ func judge(a *act) *Verdict {
 		Seen:    fmt.Sprintf("%d of %s", calmly.all.RefusedAll()+calmly.all.Failed, thousands(float64(calmly.all.Offered))),
 		Claimed: "≤ " + round(refusedCalm),
 	})
-	if multiple > calm {
-		v.claim(recoveryClaim(a))
-	}
+	v.claim(recoveryClaim(a))
 	if late := a.report.Lateness(0.99); late > a.plan.Deadline/latenessDoubt {
 		v.Doubt = fmt.Sprintf("This machine was busy: the load generator itself was %v late (p99). Figures may be worse than the stages are.", late.Round(time.Millisecond))
 	}
@@ -106,12 +104,11 @@ func criticalClaim(a *act, top *tally) Claim {
 }
 
 func goodputClaim(a *act, top *tally) Claim {
-	possible := min(a.plan.Base, a.plan.Rate(height))
 	return Claim{
 		What:    "useful answers",
 		Seen:    fmt.Sprintf("%s/s, %s of capacity", thousands(top.rate(top.all.Good)), percent(top.rate(top.all.Good)/a.plan.Base)),
-		Claimed: "≥ " + round(goodputShare*possible/a.plan.Base),
-		Held:    top.rate(top.all.Good) >= goodputShare*possible,
+		Claimed: "≥ " + round(goodputShare),
+		Held:    top.rate(top.all.Good) >= goodputShare*a.plan.Base,
 	}
 }
 

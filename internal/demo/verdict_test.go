@@ -10,7 +10,7 @@ import (
 )
 
 func TestEveryClaimHoldsOfASoundShedder(t *testing.T) {
-	for _, multiple := range []float64{1, 3, 6} {
+	for _, multiple := range []float64{lowest, 3, 6} {
 		virtually(t, Config{Multiple: multiple, Duration: shortest}, sound(), func(a *act) {
 			if v := judge(a); !v.Held() || len(v.Claims) != 5 || v.Doubt != "" {
 				t.Errorf("at %v times the capacity: %+v", multiple, v)
@@ -21,8 +21,8 @@ func TestEveryClaimHoldsOfASoundShedder(t *testing.T) {
 
 // Each claim is seen to fail where what it claims is not so.
 func TestEachClaimCanFail(t *testing.T) {
-	noClasses := &shedder{caps: [priority.Count]int{40, 40, 40, 40}}
-	timid := &shedder{caps: [priority.Count]int{10, 10, 10, 15}}
+	noClasses := &shedder{caps: [priority.Count]int{20, 20, 20, 20}}
+	timid := &shedder{caps: [priority.Count]int{5, 5, 5, 7}}
 	open := &shedder{caps: [priority.Count]int{1e6, 1e6, 1e6, 1e6}}
 	skittish := sound()
 	skittish.refuse = func(a load.Arrival) bool { return a.Phase == before && a.Number%100 == 0 }
@@ -34,7 +34,7 @@ func TestEachClaimCanFail(t *testing.T) {
 	forgetful.refuse = func(a load.Arrival) bool { return a.Class == priority.Critical && a.Pick%40 == 0 }
 	momentary := sound()
 	momentary.refuse = func(a load.Arrival) bool {
-		return a.Class == priority.Critical && a.At > 5*time.Second && a.At < 5060*time.Millisecond
+		return a.Class == priority.Critical && a.At > 5*time.Second && a.At < 5100*time.Millisecond
 	}
 	for name, c := range map[string]struct {
 		shedder  *shedder

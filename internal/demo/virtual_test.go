@@ -26,7 +26,7 @@ type shedder struct {
 }
 
 // sound is a shedder that does what is claimed of the stages.
-func sound() *shedder { return &shedder{caps: [priority.Count]int{28, 28, 28, 44}} }
+func sound() *shedder { return &shedder{caps: [priority.Count]int{20, 20, 20, 32}} }
 
 func (s *shedder) enter(a load.Arrival) bool {
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func virtually(t *testing.T, c Config, s *shedder, then func(*act)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		backend, err := service.New(service.Config{})
+		backend, err := service.New(service.Config{Connections: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
