@@ -24,7 +24,7 @@ func TestOverload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSimulation(phase{0.6, 3 * time.Second}, phase{c.multiple, 4 * time.Second}, phase{0.6, 5 * time.Second})
+				s := newSimulation(phase{0.6, 2 * time.Second}, phase{c.multiple, 3 * time.Second}, phase{0.6, 4 * time.Second})
 				s.store = c.store
 				s.run(t)
 				s.mustKeepThePromises(t, c.goodput)
@@ -33,27 +33,27 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// mustKeepThePromises checks a story of 3s below the capacity, 4s above, and
-// 5s below.
+// mustKeepThePromises checks a story of 2s below the capacity, 3s above, and
+// 4s below.
 func (s *simulation) mustKeepThePromises(t *testing.T, goodput float64) {
 	t.Helper()
-	if n := s.refused(0, 3) + s.refused(9, 12); n != 0 {
+	if n := s.refused(0, 2) + s.refused(7, 9); n != 0 {
 		t.Errorf("%d refused at 0.6 times the capacity", n)
 	}
 	all := priority.All[:]
-	for second := range 12 {
+	for second := range 9 {
 		// Where critical work alone is more than the worker can do, what it can do is critical.
 		if got := s.share(second, second+1, priority.Critical); got < min(0.995, 0.9/s.criticalLoad(second)) {
 			t.Errorf("second %d: %.2f %% of critical traffic", second, 100*got)
 		}
 	}
-	if got := s.share(9, 12, all...); got < 0.99 {
+	if got := s.share(7, 9, all...); got < 0.99 {
 		t.Errorf("2s after the step down %.2f %% of all traffic gets through", 100*got)
 	}
-	if got := s.goodput(3, 7); got < goodput {
+	if got := s.goodput(2, 5); got < goodput {
 		t.Errorf("goodput in overload is %.1f %% of the capacity", 100*got)
 	}
-	if got := s.late(0, 12); got > int(0.01*s.capacity()*4) {
+	if got := s.late(0, 9); got > int(0.01*s.capacity()*3) {
 		t.Errorf("%d late answers", got)
 	}
 	if t.Failed() {
@@ -139,12 +139,12 @@ func TestOverloadOfTheProcessors(t *testing.T) {
 func TestFlappingLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var phases []phase
-		for range 3 {
+		for range 2 {
 			phases = append(phases, phase{0.6, 10 * time.Second}, phase{1.3, 10 * time.Second})
 		}
 		s := newSimulation(phases...)
 		s.run(t)
-		for second := range s.seconds[:60] {
+		for second := range s.seconds[:40] {
 			if got := s.share(second, second+1, priority.Critical); got < 0.995 {
 				t.Errorf("second %d: %.2f %% of critical traffic", second, 100*got)
 			}
@@ -152,8 +152,8 @@ func TestFlappingLoad(t *testing.T) {
 				t.Errorf("second %d: %d refused at 0.6 times the capacity", second, s.refused(second, second+1))
 			}
 		}
-		if n := len(s.stage.state.Snapshot().Changes); n > 4 {
-			t.Errorf("%d changes in a minute:\n%s", n, tell(s.stage.state))
+		if n := len(s.stage.state.Snapshot().Changes); n > 2 {
+			t.Errorf("%d changes in 40s:\n%s", n, tell(s.stage.state))
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestFlappingLoad(t *testing.T) {
 func TestLongOverloadIsAnsweredByTheSlowLayer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulation(phase{0.6, 60 * time.Second}, phase{2.5, 240 * time.Second}, phase{0.3, 240 * time.Second})
-		s.slots, s.service = 5, func(time.Duration) time.Duration { return 50 * time.Millisecond }
+		s.slots, s.service = 5, func(time.Duration) time.Duration { return 100 * time.Millisecond }
 		s.config = Config{MaxInFlight: 5, ClassShare: [priority.Count]float64{0.9, 0.9, 0.9, 1}, MaxWait: 20 * time.Millisecond}
 		s.mix = [priority.Count]float64{0.7, 0.1, 0.1, 0.1}
 		s.run(t)

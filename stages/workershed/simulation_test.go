@@ -35,6 +35,7 @@ type simulation struct {
 
 	stage    *Stage
 	pipeline *pipeline.Pipeline
+	ids      []store.Key // of the callers; the last is the abuser's
 	began    time.Time
 	busy     chan struct{}
 	mu       sync.Mutex
@@ -79,6 +80,9 @@ func (s *simulation) run(t *testing.T) {
 	state.backlog = s.backlog
 	s.stage = newStage(t, s.config, state)
 	s.busy = make(chan struct{}, s.slots)
+	for i := range s.callers + 1 {
+		s.ids = append(s.ids, caller(strconv.Itoa(i)).ID)
+	}
 	entries := []pipeline.Entry{{Name: "worker", Stage: s.stage}}
 	config := pipeline.Config{}
 	if s.store > 0 {
@@ -138,9 +142,9 @@ func (s *simulation) arrive(requests *sync.WaitGroup, a arrivals) {
 			break
 		}
 		pass(planned - time.Since(s.began))
-		v := visitor{at: planned, class: s.class(rng), caller: strconv.Itoa(rng.IntN(s.callers)), abuser: a.abuser}
+		v := visitor{at: planned, class: s.class(rng), caller: s.ids[rng.IntN(s.callers)], abuser: a.abuser}
 		if a.abuser {
-			v.caller = "abuser"
+			v.caller = s.ids[s.callers]
 		}
 		requests.Go(func() { s.visit(v) })
 	}
@@ -161,7 +165,7 @@ func (s *simulation) class(rng *rand.Rand) priority.Class {
 type visitor struct {
 	at     time.Duration
 	class  priority.Class
-	caller string
+	caller store.Key
 	abuser bool
 }
 
@@ -185,11 +189,10 @@ func (s *simulation) try(v visitor) (good bool) {
 		defer func() { <-s.busy }()
 		s.isReady(-1, time.Since(ready))
 	}
-	id := store.KeyOf("caller", v.caller)
 	now := s.pipeline.Now()
 	r := &pipeline.Request{
 		Now: now, Deadline: now + int64(s.deadline), Class: v.class,
-		Cohort: priority.CohortOf(id.Lo, now), Caller: pipeline.Caller{ID: id},
+		Cohort: priority.CohortOf(v.caller.Lo, now), Caller: pipeline.Caller{ID: v.caller},
 	}
 	d := s.pipeline.Acquire(context.Background(), r)
 	if s.cpu {
