@@ -109,10 +109,6 @@ func (e *exchange) leave() {
 // begin is called once, before the header goes out. It reports whether the
 // answer is still the handler's.
 func (e *exchange) begin(status int) bool {
-	if e.refused.Load() {
-		e.begun = true
-		return false
-	}
 	h := e.writer.Header()
 	if status == http.StatusSwitchingProtocols || streams(h) {
 		if e.detach().Verdict != pipeline.Admit {

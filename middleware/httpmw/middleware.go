@@ -60,7 +60,7 @@ func (m *Middleware) serve(s *settings, w http.ResponseWriter, r *http.Request, 
 	case pipeline.Reject:
 		s.refuse(w, r, v.request, d)
 	default:
-		abandon(w, r.Context())
+		abandon(r.Context(), w)
 	}
 	v.returned = true
 }
@@ -95,7 +95,7 @@ func (v *visit) end() {
 
 // abandon ends a request whose client is believed to be gone. If it was the
 // time that had run out, somebody may still be there to read this.
-func abandon(w http.ResponseWriter, ctx context.Context) {
+func abandon(ctx context.Context, w http.ResponseWriter) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusServiceUnavailable)
