@@ -192,7 +192,7 @@ func TestUnreachable(t *testing.T) {
 func TestUntrusted(t *testing.T) {
 	backend := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer backend.Close()
-	backend.Config.ErrorLog = errorLog(nil)
+	backend.Config.ErrorLog = newNoise(nil)
 	p := newProxy(t, Config{Upstream: backend.URL})
 	checkProblem(t, ask(p, httptest.NewRequest("GET", "/", nil)), 502)
 	if f := failures(p); f[Untrusted] != 1 || len(f) != 1 {
@@ -327,6 +327,25 @@ func TestFailuresAreLoggedSparingly(t *testing.T) {
 		c.add(Broken, nil)
 		if lines := strings.Count(logged.String(), "\n"); lines != 3 || c.counts[Broken].Load() != 1001 {
 			t.Errorf("%d lines, %d counted", lines, c.counts[Broken].Load())
+		}
+	})
+}
+
+func TestNoiseOfNetHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		l := newNoise(slog.New(slog.NewTextHandler(&logged, nil)))
+		for range 1000 {
+			l.Printf("evil\nline\x1b from %s", "somebody")
+		}
+		if lines := strings.Count(logged.String(), "\n"); lines != noiseMessages || strings.Contains(logged.String(), "\x1b") {
+			t.Errorf("%d lines: %q", lines, &logged)
+		}
+		logged.Reset()
+		time.Sleep(quiet)
+		l.Print("again")
+		if got := logged.String(); !strings.Contains(got, "msg=again dropped=990") {
+			t.Errorf("then %q", got)
 		}
 	})
 }

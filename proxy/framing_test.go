@@ -229,6 +229,27 @@ func TestFramingAgreesWithNetHTTP(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkAgreement(t, []byte(streams().Draw(t, "stream"))) })
 }
 
+const ordinary = "POST /v1/things HTTP/1.1\r\nHost: api.example\r\nUser-Agent: x/1\r\nAccept: application/json\r\nAuthorization: Bearer 0123456789\r\n" +
+	"Content-Type: application/json\r\nContent-Length: 4\r\nTraceparent: 00-0-0-01\r\n\r\nbody"
+
+func TestFramingAllocatesNothing(t *testing.T) {
+	var f framing
+	text := []byte(ordinary)
+	if n := testing.AllocsPerRun(100, func() { _, _ = f.scan(text) }); n != 0 {
+		t.Errorf("%v allocations a request", n)
+	}
+}
+
+func BenchmarkFraming(b *testing.B) {
+	var f framing
+	text := []byte(ordinary)
+	for b.Loop() {
+		if _, err := f.scan(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func FuzzFraming(f *testing.F) {
 	for _, tc := range smuggling {
 		f.Add([]byte(tc.stream))

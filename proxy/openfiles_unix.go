@@ -10,5 +10,5 @@ func openFiles() uint64 {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return 0
 	}
-	return uint64(limit.Cur)
+	return uint64(limit.Cur) //nolint:unconvert // signed on some systems
 }

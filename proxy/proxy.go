@@ -3,8 +3,6 @@ package proxy
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -38,7 +36,7 @@ func New(c Config) (*Proxy, error) {
 		BufferPool:     &copyBuffers,
 		ModifyResponse: p.watch,
 		ErrorHandler:   p.fail,
-		ErrorLog:       log.New(io.Discard, "", 0), // whatever it would say is counted
+		ErrorLog:       newNoise(nil), // whatever it would say is counted
 	}
 	return p, nil
 }

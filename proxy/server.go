@@ -5,9 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -103,7 +100,7 @@ func (s *Server) httpServer(in *intake, base context.Context) *http.Server {
 		IdleTimeout:       s.config.IdleTimeout,
 		MaxHeaderBytes:    s.config.MaxHeaderBytes,
 		ConnState:         in.note,
-		ErrorLog:          errorLog(s.config.Log),
+		ErrorLog:          newNoise(s.config.Log),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       withConn,
 		HTTP2: &http.HTTP2Config{
@@ -119,13 +116,6 @@ func (s *Server) httpServer(in *intake, base context.Context) *http.Server {
 			p.SetUnencryptedHTTP2(s.config.H2C)
 		}),
 	}
-}
-
-func errorLog(to *slog.Logger) *log.Logger {
-	if to == nil {
-		return log.New(io.Discard, "", 0)
-	}
-	return slog.NewLogLogger(to.Handler(), slog.LevelWarn)
 }
 
 type connKey struct{}

@@ -52,8 +52,8 @@ type ServerConfig struct {
 	H2C bool
 	// Ready is called once connections are accepted. May be nil.
 	Ready func()
-	// Log hears about what net/http reports and about certificates. Nil:
-	// nobody does.
+	// Log hears about certificates, and about what net/http reports, ten
+	// messages in ten seconds at most. Nil: nobody does.
 	Log *slog.Logger
 }
 
