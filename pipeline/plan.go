@@ -97,51 +97,66 @@ func NewPlan(entries ...Entry) (*Plan, error) {
 		errs = append(errs, fmt.Errorf("pipeline: a plan holds at most %d entries, got %d", maxEntries, len(entries)))
 	}
 	seen := map[string]bool{}
-	lastTaker := -1
 	for i, e := range entries {
-		if e.Name == "" {
-			errs = append(errs, fmt.Errorf("pipeline: entries[%d] needs a name", i))
-		}
-		if seen[e.Name] {
-			errs = append(errs, fmt.Errorf("pipeline: entries[%d]: the name %q is taken", i, e.Name))
-		}
+		errs = append(errs, e.check(i, seen[e.Name]))
 		seen[e.Name] = true
-		if e.Stage == nil {
-			errs = append(errs, fmt.Errorf("pipeline: entries[%d] (%s) has no stage", i, e.Name))
-			continue
-		}
-		if e.Kind == "" {
-			e.Kind = e.Name
-		}
-		made := entry{Entry: e, panics: new(atomic.Int32)}
-		made.taker, _ = e.Stage.(Taker)
-		made.sharer, _ = e.Stage.(Sharer)
-		made.detacher, _ = e.Stage.(Detacher)
-		made.ticker, _ = e.Stage.(Ticker)
-		if l, ok := e.Stage.(Learner); ok && l.Learns() {
-			made.learner = l
-			p.learn = append(p.learn, i)
-		}
-		if made.taker != nil {
-			lastTaker = i
-		}
-		made.waiter, _ = e.Stage.(Waiter)
-		if made.waiter != nil {
-			if p.waiting >= 0 {
-				errs = append(errs, fmt.Errorf("pipeline: entries[%d] (%s) may wait, and so may %s; one entry may", i, e.Name, entries[p.waiting].Name))
-			}
-			p.waiting = i
-		}
-		p.entries = append(p.entries, made)
+		p.entries = append(p.entries, newEntry(e))
 	}
-	if p.waiting >= 0 && lastTaker > p.waiting {
-		errs = append(errs, fmt.Errorf("pipeline: %s may wait and must come after %s, which would be held meanwhile",
-			entries[p.waiting].Name, entries[lastTaker].Name))
-	}
+	errs = append(errs, p.findWaiter())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	for i := range p.entries {
+		if l, ok := p.entries[i].Stage.(Learner); ok && l.Learns() {
+			p.entries[i].learner = l
+			p.learn = append(p.learn, i)
+		}
+	}
 	return p, nil
+}
+
+func (e *Entry) check(i int, taken bool) error {
+	switch {
+	case e.Name == "":
+		return fmt.Errorf("pipeline: entries[%d] needs a name", i)
+	case taken:
+		return fmt.Errorf("pipeline: entries[%d]: the name %q is taken", i, e.Name)
+	case e.Stage == nil:
+		return fmt.Errorf("pipeline: entries[%d] (%s) has no stage", i, e.Name)
+	}
+	return nil
+}
+
+// newEntry looks up once what a stage can do.
+func newEntry(e Entry) entry {
+	if e.Kind == "" {
+		e.Kind = e.Name
+	}
+	made := entry{Entry: e, panics: new(atomic.Int32)}
+	made.taker, _ = e.Stage.(Taker)
+	made.waiter, _ = e.Stage.(Waiter)
+	made.sharer, _ = e.Stage.(Sharer)
+	made.detacher, _ = e.Stage.(Detacher)
+	made.ticker, _ = e.Stage.(Ticker)
+	return made
+}
+
+// findWaiter finds the entry that may wait. Nothing is taken after it, or that
+// would be held meanwhile by requests that come to nothing.
+func (p *Plan) findWaiter() error {
+	var errs []error
+	for i := range p.entries {
+		e := &p.entries[i]
+		if e.waiter != nil && p.waiting >= 0 {
+			errs = append(errs, fmt.Errorf("pipeline: entries[%d] (%s) may wait, and so may %s; one entry may", i, e.Name, p.entries[p.waiting].Name))
+		}
+		if e.waiter != nil {
+			p.waiting = i
+		} else if e.taker != nil && p.waiting >= 0 {
+			errs = append(errs, fmt.Errorf("pipeline: %s may wait and must come after %s, which would be held meanwhile", p.entries[p.waiting].Name, e.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Len is the number of entries.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/store"
-	"pgregory.net/rapid"
 )
 
 // TestRandomPlansKeepThePromises draws plans of every mode and policy whose
