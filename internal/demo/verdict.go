@@ -14,7 +14,7 @@ const (
 	worstSecond    = 0.95  // in each single second of the height
 	goodputShare   = 0.90  // of the capacity is useful work at the height
 	lateShare      = 0.01  // of the answers come too late, at most
-	refusedCalm    = 0.002 // of the requests are refused below the capacity, at most
+	refusedCalm    = 0.005 // of the requests are refused below the capacity, at most: bursts
 	recoveredShare = 0.99  // of every class is answered in time, again, …
 	recoveryTime   = 2 * time.Second
 	// … after the step down.
