@@ -38,7 +38,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string, f *field) {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
-	if custom, ok := v.Addr().Interface().(decodes); ok {
+	if custom, ok := reflect.TypeAssert[decodes](v.Addr()); ok {
 		custom.decode(d, n, path)
 		return
 	}

@@ -64,10 +64,10 @@ func copied[S any](states map[Name]*S) map[Name]*S {
 }
 
 // stateOf is the state under a name, a new one if there is none yet.
-func stateOf[S any](states map[Name]*S, name string, make func() *S) *S {
+func stateOf[S any](states map[Name]*S, name string, fresh func() *S) *S {
 	s := states[Name(name)]
 	if s == nil {
-		s = make()
+		s = fresh()
 		states[Name(name)] = s
 	}
 	return s

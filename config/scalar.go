@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -165,10 +166,8 @@ var protocolForm = regexp.MustCompile(`^[!#$%&'*+.^_|~0-9A-Za-z-]+(/[!#$%&'*+.^_
 // enumOf is a closed set of words with a parser of its own.
 func enumOf[T any](word string, parse func(string) (T, error), set ...string) *scalar {
 	return &scalar{word: word, right: list(set), enum: set, parse: func(text string) (any, error) {
-		for _, w := range set {
-			if w == text { // exactly: the parsers are more lenient than the schema
-				return parse(text)
-			}
+		if slices.Contains(set, text) { // exactly: the parsers are more lenient than the schema
+			return parse(text)
 		}
 		return nil, fmt.Errorf("unknown %s %q%s", word, text, didYouMean(text, set))
 	}}

@@ -119,7 +119,7 @@ func (w *Watcher) look() {
 	data, err := read(w.config.Path)
 	if err != nil {
 		if !w.absent {
-			w.refuse(err)
+			_ = w.refuse(err)
 		}
 		w.absent = true
 		return
@@ -128,7 +128,7 @@ func (w *Watcher) look() {
 	switch {
 	case sum == w.tried && !w.absent:
 	case sum == w.seen:
-		w.apply(data)
+		_ = w.apply(data)
 		return
 	}
 	w.seen = sum

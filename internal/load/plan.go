@@ -74,6 +74,7 @@ func (p *Plan) Arrivals() iter.Seq[Arrival] {
 		for i, phase := range p.Phases {
 			next.Phase, next.At = i, from
 			from += phase.Duration
+			//nolint:staticcheck // the rate is that of the phase; the arrivals move
 			for rate := p.Rate(i); rate > 0; next.Number++ {
 				next.At += time.Duration(random.ExpFloat64() / rate * float64(time.Second))
 				if next.At >= from {

@@ -74,6 +74,7 @@ func (f Fields) add(d *draft, there http.Header, l *store.Limit, remaining int64
 		if l.Kind == store.Tokens {
 			d.add(resetHeader, strconv.AppendInt(d.text, wholeSeconds(window), 10))
 		}
+	case NoFields:
 	}
 }
 

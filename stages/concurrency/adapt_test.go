@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/stages/concurrency"
-	"pgregory.net/rapid"
 )
 
 func adaptive(t testing.TB, state *concurrency.State, lowest, highest int64) *concurrency.Stage {

@@ -4,8 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/plimsoll-go/plimsoll/priority"
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-go/plimsoll/priority"
 )
 
 func TestCapsOfTheDefaultShares(t *testing.T) {

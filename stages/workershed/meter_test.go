@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-go/plimsoll/pipeline"
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-go/plimsoll/pipeline"
 )
 
 // The busy time that the meter finds by additions is the one that is found by

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-go/plimsoll/priority"
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-go/plimsoll/priority"
 )
 
 func TestRampTellsTheStories(t *testing.T) {

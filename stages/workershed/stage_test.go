@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/priority"
 	"github.com/plimsoll-go/plimsoll/store"
-	"pgregory.net/rapid"
 )
 
 func newStage(tb testing.TB, c Config, state *State) *Stage {
