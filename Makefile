@@ -3,6 +3,7 @@
 GO           ?= go
 TEST_TIMEOUT ?= 10m
 FUZZTIME     ?= 10s
+BENCH        ?= .
 BENCHTIME    ?= 200ms
 BENCHCOUNT   ?= 5
 BENCHUNIT    ?= ns/op
@@ -53,7 +54,7 @@ mutants: ## plant faults one by one; the tests must catch each
 	$(GO) run ./internal/mutants
 
 bench: ## measure ours and the rivals, and write docs/benchmarks.md
-	cd bench && $(GO) run ./cmd/report -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -unit $(BENCHUNIT) -out ../docs/benchmarks.md
+	cd bench && $(GO) run ./cmd/report -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -unit $(BENCHUNIT) -out ../docs/benchmarks.md
 
 path: ## print the functions of the decision path, with their lengths
 	@$(GO) run ./internal/path
