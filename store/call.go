@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -29,7 +30,8 @@ const (
 
 // crew are the goroutines that carry calls to a driver, so that nobody who asks
 // depends on the driver to come back in time. They come when they are needed,
-// as many as there are calls under way, and go after a second without work.
+// as many as there are calls under way. While the crew is kept together they go
+// after a second without work, else as soon as there is none.
 type crew struct {
 	driver Driver
 	clock  func() int64
@@ -39,7 +41,11 @@ type crew struct {
 	idle  atomic.Int32   // goroutines that wait for work and are not promised any
 	work  chan *call     // never full: at most one call for each goroutine
 	begun []atomic.Int64 // for each place of a goroutine, when its call began; 0 without, -1 without a goroutine
-	free  sync.Pool      // of calls
+	free  chan *call     // for the next to be sent
+
+	members   atomic.Int32
+	dismissed atomic.Pointer[chan struct{}] // closed unless the crew is kept together
+	gone      chan struct{}                 // signalled when one of them goes
 }
 
 const (
@@ -47,20 +53,44 @@ const (
 	waiting = 0
 )
 
+// errNotMade is how a call ends whose asker left before it was made.
+var errNotMade = errors.New("store: claim: not made")
+
 // idleFor is how long a goroutine waits for work.
 const idleFor = time.Second
 
 func newCrew(d Driver, size int, clock func() int64, ended func(*call)) *crew {
-	w := &crew{driver: d, clock: clock, ended: ended, work: make(chan *call, size), begun: make([]atomic.Int64, size)}
+	w := &crew{
+		driver: d, clock: clock, ended: ended, gone: make(chan struct{}, 1),
+		work: make(chan *call, size), free: make(chan *call, size), begun: make([]atomic.Int64, size),
+	}
+	w.keep()
+	w.dismiss()
 	for i := range w.begun {
 		w.begun[i].Store(vacant)
 	}
-	w.free.New = func() any {
-		c := &call{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-		c.timer.Stop()
-		return c
-	}
 	return w
+}
+
+// keep keeps the crew together until it is dismissed.
+func (w *crew) keep() {
+	dismissed := make(chan struct{})
+	w.dismissed.Store(&dismissed)
+}
+
+func (w *crew) dismiss() { close(*w.dismissed.Load()) }
+
+// leave waits for the members to go, for so long: a driver may hold some.
+func (w *crew) leave(wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for w.members.Load() > 0 {
+		select {
+		case <-w.gone:
+		case <-timer.C:
+			return
+		}
+	}
 }
 
 // send begins a call on a copy of a batch, or returns nil when too many are
@@ -70,7 +100,7 @@ func (w *crew) send(b *Batch) *call {
 		w.under.Add(-1)
 		return nil
 	}
-	c := w.free.Get().(*call)
+	c := w.take()
 	c.copy(b)
 	c.begun = w.clock()
 	c.timer.Reset(b.Budget)
@@ -78,8 +108,29 @@ func (w *crew) send(b *Batch) *call {
 		w.work <- c
 		return c
 	}
+	w.members.Add(1)
 	go w.serve(w.place(), c)
 	return c
+}
+
+// take finds a call to be sent. The free ones are as many as can be under way,
+// so that after a while none is made.
+func (w *crew) take() *call {
+	select {
+	case c := <-w.free:
+		return c
+	default:
+		timer := time.NewTimer(time.Hour)
+		timer.Stop()
+		return &call{done: make(chan struct{}, 1), timer: timer}
+	}
+}
+
+func (w *crew) put(c *call) {
+	select {
+	case w.free <- c:
+	default:
+	}
 }
 
 // copy takes a batch over; the slices are the call's own.
@@ -116,6 +167,7 @@ func (w *crew) place() int {
 				return i
 			}
 		}
+		runtime.Gosched() // one is just leaving
 	}
 }
 
@@ -123,20 +175,31 @@ func (w *crew) place() int {
 func (w *crew) serve(i int, c *call) {
 	timer := time.NewTimer(idleFor)
 	defer timer.Stop()
-	for {
+	for c != nil {
 		w.carry(i, c)
 		timer.Reset(idleFor)
-		select {
-		case c = <-w.work:
-			continue
-		case <-timer.C:
-		}
-		if w.reserve() { // itself
-			w.begun[i].Store(vacant)
-			return
-		}
-		c = <-w.work // somebody was faster, and is about to send
+		c = w.next(timer.C)
 	}
+	w.begun[i].Store(vacant)
+	w.members.Add(-1)
+	select {
+	case w.gone <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for work, and returns nil when there is to be none.
+func (w *crew) next(idled <-chan time.Time) *call {
+	select {
+	case c := <-w.work:
+		return c
+	case <-idled:
+	case <-*w.dismissed.Load():
+	}
+	if w.reserve() { // itself
+		return nil
+	}
+	return <-w.work // somebody was faster, and is about to send
 }
 
 // carry makes one call and delivers its answer, or what became of it.
@@ -146,7 +209,7 @@ func (w *crew) carry(i int, c *call) {
 		c.err = w.ask(&c.batch)
 		w.begun[i].Store(waiting)
 	} else {
-		c.err = ErrUnavailable // its asker left before it was made
+		c.err = errNotMade
 	}
 	w.idle.Add(1)
 	w.under.Add(-1)
@@ -155,7 +218,7 @@ func (w *crew) carry(i int, c *call) {
 		return
 	}
 	w.ended(c)
-	w.free.Put(c)
+	w.put(c)
 }
 
 func (w *crew) ask(b *Batch) (err error) {
@@ -191,7 +254,7 @@ func (w *crew) finish(c *call, b *Batch) error {
 	if err == nil {
 		copy(b.Grants, c.batch.Grants)
 	}
-	w.free.Put(c)
+	w.put(c)
 	return err
 }
 

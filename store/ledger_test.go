@@ -352,7 +352,7 @@ func TestLeasesStayWithinTheBudget(t *testing.T) {
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			*now += rapid.Int64Range(0, int64(beat)/int64(n)*2).Draw(t, "pass")
 			b := rapid.SampledFrom(fleet).Draw(t, "who")
-			change(t, b)
+			vary(t, b)
 			b.Lease = b.holds(*now)
 			b.Now = *now
 			v := l.Sync(b.Report)
@@ -376,7 +376,7 @@ func TestLeasesStayWithinTheBudget(t *testing.T) {
 	})
 }
 
-func change(t *rapid.T, b *believer) {
+func vary(t *rapid.T, b *believer) {
 	load := func() float64 { return rapid.Float64Range(0, 200).Draw(t, "load") }
 	switch rapid.IntRange(0, 9).Draw(t, "change") {
 	case 0:

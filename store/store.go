@@ -94,5 +94,10 @@ type Driver interface {
 // they need no deadline, no breaker and no queue.
 type InProcess interface{ InProcess() }
 
-// ErrUnavailable says that the store is down and was not asked.
+// ErrKey marks errors that are about one key, such as data of another type
+// under it, or a key whose place is just moving: a driver wraps it. The call
+// failed, and the store is there.
+var ErrKey = errors.New("store: the key cannot be used")
+
+// ErrUnavailable says that the store was not asked, or did not answer in time.
 var ErrUnavailable = errors.New("store: unavailable")
