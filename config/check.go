@@ -71,6 +71,7 @@ func (f *File) validate(s *source, known Errors) Errors {
 	}
 	c.pair("proxy.tls", c.Proxy.TLS.Cert, c.Proxy.TLS.Key)
 	c.identity()
+	c.callers()
 	c.rules()
 	c.exempt()
 	c.ceilings()

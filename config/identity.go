@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/plimsoll-go/plimsoll/identity"
 )
@@ -43,15 +42,4 @@ func parseSource(text string) (any, error) {
 		return nil, fmt.Errorf("%q is no source of callers%s", text, didYouMean(text, []string{"header:Name", "trusted-header:Name", "subject", "address"}))
 	}
 	return Source(text), nil
-}
-
-func (c *checker) identity() {
-	for i, s := range c.Identity.Caller {
-		if s == subject && c.Server.TLS.ClientCA == "" && !c.doubtful("server.tls") {
-			c.fault(fmt.Sprintf("identity.caller[%d]", i), "needs server.tls.client_ca: nobody else verifies subjects")
-		}
-		if strings.HasPrefix(string(s), trustedHeader) && len(c.Identity.TrustedProxies) == 0 && !c.doubtful("identity.trusted_proxies") {
-			c.fault(fmt.Sprintf("identity.caller[%d]", i), "needs identity.trusted_proxies: from anybody else the header is not believed")
-		}
-	}
 }
