@@ -55,13 +55,17 @@ type adaptive struct {
 
 func newAdaptive(l *Limit, base *store.Limit, live *atomic.Int64) *adaptive {
 	a := &adaptive{min: l.Min, max: l.Max, base: base, cap: live}
-	a.set(min(max(live.Load(), a.min), a.max))
+	a.show(a.current())
 	return a
 }
 
-// set changes the cap. A cap within the bounds always makes a valid limit.
-func (a *adaptive) set(n int64) {
-	a.cap.Store(n)
+// current is the live cap within this view's bounds. The live one is left as
+// it is: a view that was built may never be used.
+func (a *adaptive) current() int64 { return min(max(a.cap.Load(), a.min), a.max) }
+
+// show makes a cap the one that is claimed. A cap within the bounds always
+// makes a valid limit.
+func (a *adaptive) show(n int64) {
 	if l, err := store.NewSlots(a.base.Name, n, a.base.Lease); err == nil {
 		a.limit.Store(l)
 	}
@@ -84,9 +88,11 @@ func (a *adaptive) tick(now int64) {
 		return
 	}
 	a.judged = now
-	n := a.cap.Load()
-	if next := nextCap(n, a.ended.Swap(0), a.dropped.Swap(0), a.min, a.max); next != n {
-		a.set(next)
+	n := a.current()
+	next := nextCap(n, a.ended.Swap(0), a.dropped.Swap(0), a.min, a.max)
+	a.cap.Store(next)
+	if next != n {
+		a.show(next)
 	}
 }
 
@@ -125,7 +131,7 @@ func (s *Stage) Tick(now int64) {
 func (s *Stage) Cap(name string) (int64, bool) {
 	for i := range s.rules {
 		if a := s.rules[i].adaptive; a != nil && s.rules[i].name == name {
-			return a.cap.Load(), true
+			return a.current(), true
 		}
 	}
 	return 0, false

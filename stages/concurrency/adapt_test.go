@@ -101,6 +101,9 @@ func TestAnAdaptedCapOutlivesThePlan(t *testing.T) {
 	if n := capOf(t, adaptive(t, state, 4, 10)); n > 10 {
 		t.Errorf("the cap is %d, above the new maximum of 10", n)
 	}
+	if after := capOf(t, s); after != before {
+		t.Errorf("a stage that was only built changed the running cap from %d to %d", before, after)
+	}
 }
 
 func TestTheCapStaysWithinItsBounds(t *testing.T) {
