@@ -88,11 +88,10 @@ func (a *adaptive) tick(now int64) {
 		return
 	}
 	a.judged = now
-	n := a.current()
-	next := nextCap(n, a.ended.Swap(0), a.dropped.Swap(0), a.min, a.max)
-	a.cap.Store(next)
-	if next != n {
-		a.show(next)
+	n := nextCap(a.current(), a.ended.Swap(0), a.dropped.Swap(0), a.min, a.max)
+	a.cap.Store(n)
+	if a.limit.Load().Max != n {
+		a.show(n)
 	}
 }
 
