@@ -107,6 +107,39 @@ func BenchmarkHotKey(b *testing.B) {
 		b.Run(fmt.Sprintf("%s/goroutines=64", a), func(b *testing.B) { bench64(b, func(*rand.Rand) int { return 0 }, 1, l) })
 	}
 }
+
+// A request as the four stages make it: one to three limits on tokens and a
+// slot, asked for in one batch and given back.
+func BenchmarkRequest(b *testing.B) {
+	slot, err := store.NewSlots("slots", 1000, time.Minute)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var limits []*store.Limit
+	for _, name := range []string{"a", "b", "c"} {
+		l, err := store.NewTokens(name, store.TokenBucket, limit.Per(1e6, time.Second), 1e9)
+		if err != nil {
+			b.Fatal(err)
+		}
+		limits = append(limits, l)
+	}
+	for _, n := range []int{0, 1, 3} {
+		b.Run(fmt.Sprintf("tokens=%d,slots=1", n), func(b *testing.B) {
+			s, owners := benchStore(b, 1)
+			a := newAsker(s, append(limits[:n:n], slot)...)
+			returns := make([]store.Return, 1)
+			b.ReportAllocs()
+			for b.Loop() {
+				a.ask(b, owners[0])
+				returns[0] = store.Return{ID: a.batch.ID, Owner: owners[0], Limit: slot, Handle: a.batch.Grants[n].Handle, At: a.batch.Now, Now: a.batch.Now}
+				if err := s.Return(context.Background(), returns); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkThousandKeys(b *testing.B) {
 	l := benchLimit(b, store.TokenBucket)
 	b.Run("goroutines=1", func(b *testing.B) { benchOne(b, 1000, l) })

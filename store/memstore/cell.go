@@ -131,7 +131,7 @@ func positive(n int64) int64 { return -max(n, -math.MaxInt64) }
 
 // give returns tokens to the state that they were taken from. Under the limit
 // that was charged that is exact; after a change of the limit only whole
-// tokens that have not refilled come back.
+// tokens that have not refilled come back. Without a grant it is what is owed.
 func (c *cell) give(r *store.Return, now int64) {
 	tokens, taken, left := r.Tokens, r.At, limit.Debt(math.MaxInt64)
 	handle := r.Handle &^ spilled

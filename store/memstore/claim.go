@@ -38,16 +38,18 @@ func (s *Store) decide(b *store.Batch, items []item) error {
 	}
 	var granted [2]bool // by group
 	granted[store.Enforced] = judge(b, items, store.Enforced)
-	conclude(items, granted[store.Enforced] && !b.Peek)
+	conclude(items, granted[store.Enforced])
 	shadow := judge(b, items, store.Shadow)
 	granted[store.Shadow] = shadow && granted[store.Enforced]
-	conclude(items, granted[store.Shadow] && !b.Peek)
-	if b.Peek {
-		granted = [2]bool{}
-	} else if !shadow || !granted[store.Enforced] || len(items) > 1 && meet(items) {
+	conclude(items, granted[store.Shadow])
+	if !shadow || !granted[store.Enforced] || len(items) > 1 && meet(items) {
 		describe(b, items)
 	}
-	s.write(b, items, granted)
+	if b.Peek {
+		unlock(items, len(items))
+	} else {
+		s.write(b, items, granted)
+	}
 	s.unreserve(items)
 	return nil
 }
@@ -146,10 +148,13 @@ func order(items []item) {
 }
 
 func (it *item) before(o *item) bool {
-	if it.key.shard != o.key.shard {
+	switch {
+	case it.key.shard != o.key.shard:
 		return it.key.shard < o.key.shard
+	case it.at.slot != o.at.slot:
+		return it.at.slot < o.at.slot
 	}
-	return it.at.slot < o.at.slot
+	return it.key.print < o.key.print // neither is entered
 }
 
 // lock takes the locks of all entries and reads them; or of none, if an entry
@@ -159,22 +164,25 @@ func (s *Store) lock(b *store.Batch, items []item) bool {
 	for n := range items {
 		it := &items[items[n].turn]
 		switch {
-		case it.at.entry == nil:
-		case last != nil && last.at.entry == it.at.entry:
+		case last != nil && last.key == it.key:
 			it.lead = last.lead
-		default:
+			continue
+		case last != nil && last.at.entry == it.at.entry && it.at.entry != nil: // one was forgotten for the other
+			unlock(items, n)
+			return false
+		case it.at.entry != nil:
 			word, ok := it.at.lock(it.key.print)
 			if !ok {
 				unlock(items, n)
 				return false
 			}
 			it.base.word = word
-			last = it
 		}
+		last = it
 	}
 	v := s.versions.view.Load()
 	for i := range items {
-		if !s.read(v, &items[i], &b.Claims[i], b.Now) {
+		if it := &items[i]; !s.read(v, it, &b.Claims[i], it.lead == int32(i), b.Now) {
 			unlock(items, len(items))
 			return false
 		}
@@ -194,26 +202,31 @@ func unlock(items []item, n int) {
 // leads reports whether the item at an index has the lock of an entry.
 func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead == index }
 
-// read fills the cells of an item with what is owed now, under the limit of its
-// claim. It fails if that limit has no number.
-func (s *Store) read(v *view, it *item, c *store.Claim, now int64) (ok bool) {
-	if it.version, ok = uint16(0), true; it.at.entry == nil {
+// read fills the cells of an item that leads with what is owed now, under the
+// limit of its claim. It fails if that limit has no number.
+func (s *Store) read(v *view, it *item, c *store.Claim, leads bool, now int64) (ok bool) {
+	if it.version, ok = v.number(c.Limit); !ok && it.at.entry != nil {
+		return false
+	}
+	switch e := it.at.entry; {
+	case !leads:
+		return true
+	case e == nil:
 		it.base = cell{limit: c.Limit}
-	} else if c.Limit.Kind == store.Slots {
-		it.base = cell{word: it.base.word, extra: it.at.entry.extra, limit: c.Limit}
-		it.base.prune(&it.at.shard.holders, now)
-	} else {
-		written := uint16(it.at.entry.name.Load())
-		it.base = cell{it.base.word, it.at.entry.extra, v.limits[written].Load(), written}
-		it.version = written
-		it.base.age(now)
-		if !same(it.base.limit, c.Limit) {
-			it.version, ok = v.number(c.Limit)
-			it.base.carry(c.Limit, it.version, now)
+	case c.Limit.Kind == store.Slots:
+		it.base = cell{word: it.base.word, extra: e.extra, limit: c.Limit}
+		if it.base.prune(&it.at.shard.holders, now) {
+			e.extra = it.base.extra
+			e.word.Store(it.base.word | locked)
 		}
+	default:
+		written := uint16(e.name.Load())
+		it.base = cell{it.base.word, e.extra, v.limits[written].Load(), written}
+		it.base.age(now)
+		it.base.carry(c.Limit, it.version, now)
 	}
 	it.attempt = it.base
-	return ok
+	return true
 }
 
 // judge asks for the claims of a group, and reports whether all pass.

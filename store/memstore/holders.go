@@ -133,10 +133,11 @@ func (c *cell) unlink(hs *holders, n uint32) {
 	hs.release(n, n)
 }
 
-// prune takes out the holders whose leases have ended.
-func (c *cell) prune(hs *holders, now int64) {
+// prune takes out the holders whose leases have ended, and reports whether it
+// changed the cell, which must then be written.
+func (c *cell) prune(hs *holders, now int64) bool {
 	if now < c.extra || firstOf(c.word) == 0 {
-		return
+		return false
 	}
 	c.extra = math.MaxInt64
 	for n := firstOf(c.word); n != 0; {
@@ -152,6 +153,7 @@ func (c *cell) prune(hs *holders, now int64) {
 	if countOf(c.word) == 0 {
 		c.extra = now
 	}
+	return true
 }
 
 // holderOf is the number of a request's holder in the list, 0 if there is none.

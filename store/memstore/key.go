@@ -35,9 +35,12 @@ func (h *hasher) key(owner store.Key, limit uint64) key {
 	return key{shard: sum & h.mask, print: max(sum>>16, 1)}
 }
 
-// overflow is the key that the keys of a limit share when there is no room.
+// overflow is the key that the keys of a limit share when there is no room. It
+// is in the last shard, which has nothing else and is not bounded.
 func (h *hasher) overflow(limit uint64) key {
-	return h.key(store.Key{Hi: h.seed[2], Lo: h.seed[3]}, limit)
+	k := h.key(store.Key{}, limit)
+	k.shard = h.mask + 1
+	return k
 }
 
 func mix(a, b uint64) uint64 {

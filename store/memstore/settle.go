@@ -31,7 +31,7 @@ func (s *Store) Renew(_ context.Context, held []store.Return) error {
 
 // keyOf is the key that a claim was granted under.
 func (s *Store) keyOf(r *store.Return) key {
-	if r.Handle&spilled != 0 {
+	if r.Handle&spilled != 0 && !r.AnyGrant {
 		return s.hasher.overflow(r.Limit.ID)
 	}
 	return s.hasher.key(r.Owner, r.Limit.ID)
@@ -57,9 +57,13 @@ func (s *Store) settle(r *store.Return) error {
 		case ok && r.Limit.Kind == store.Slots:
 			s.letGo(r, &at, word, k.print)
 			return nil
-		case ok:
-			s.settleTokens(r, &at, word, k.print)
+		case ok && s.settleTokens(r, &at, word, k.print):
 			return nil
+		case ok:
+			if err := s.register(r.Limit); err != nil {
+				return err
+			}
+			continue
 		case r.Limit.Kind == store.Slots || r.Tokens >= 0 || r.Reset:
 			return nil // nothing is owed
 		}
@@ -70,12 +74,23 @@ func (s *Store) settle(r *store.Return) error {
 	}
 }
 
-func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) {
-	version := uint16(at.entry.name.Load())
-	c := cell{word, at.entry.extra, s.versions.view.Load().limits[version].Load(), version}
+// settleTokens settles a return with an entry, and unlocks it. It fails if the
+// return's limit is needed and has no number.
+func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) (ok bool) {
+	written, v := uint16(at.entry.name.Load()), s.versions.view.Load()
+	c := cell{word, at.entry.extra, v.limits[written].Load(), written}
 	c.age(r.Now)
+	if c.word == 0 && r.Tokens < 0 && !same(c.limit, r.Limit) { // as if never used
+		number, ok := v.number(r.Limit)
+		if !ok {
+			at.entry.word.Store(word)
+			return false
+		}
+		c.carry(r.Limit, number, r.Now)
+	}
 	c.settle(r, r.Now)
 	at.entry.write(print, &c)
+	return true
 }
 
 // letGo takes a slot from its holder, if it is still held.

@@ -88,8 +88,7 @@ func (s *Store) insertLocked(sh *shard, name uint64, now, bound int64) site {
 			return site{sh, t, &t.slots[slot], slot}
 		}
 	}
-	if s.keys.Add(1) > bound && (bound == 0 || !s.forget(sh, now)) {
-		s.keys.Add(-1)
+	if !s.room(sh, now, bound) {
 		return site{}
 	}
 	if t.crowded(sh.used + 1) {
@@ -105,6 +104,29 @@ func (s *Store) insertLocked(sh *shard, name uint64, now, bound int64) site {
 	e.name.Store(name)
 	e.word.Store(0)
 	return site{sh, t, e, slot}
+}
+
+// room reports whether a shard may have another key, and counts it.
+func (s *Store) room(sh *shard, now, bound int64) bool {
+	if s.overflows(sh) {
+		return true
+	}
+	if s.keys.Add(1) <= bound || bound > 0 && s.forget(sh, now) {
+		return true
+	}
+	s.keys.Add(-1)
+	return false
+}
+
+func (s *Store) overflows(sh *shard) bool { return sh == &s.shards[len(s.shards)-1] }
+
+// drop counts a key that is forgotten.
+func (s *Store) drop(sh *shard, e *entry) {
+	e.name.Store(vacated)
+	if !s.overflows(sh) {
+		s.keys.Add(-1)
+		s.forgotten.Add(1)
+	}
 }
 
 // forget makes room for a key by dropping one that owes nothing. It looks at a
@@ -125,9 +147,7 @@ func (s *Store) forget(sh *shard, now int64) bool {
 		word := e.lock()
 		word, free := s.owesNothing(sh, e, word, now)
 		if free {
-			e.name.Store(vacated)
-			s.keys.Add(-1)
-			s.forgotten.Add(1)
+			s.drop(sh, e)
 		}
 		e.word.Store(word)
 		if free {
@@ -167,9 +187,7 @@ func (s *Store) freeze(sh *shard, t *table, now int64) (kept int) {
 		}
 		word, free := s.owesNothing(sh, e, e.lock(), now-keepFor)
 		if free && now-s.lastUse(e) >= keepFor {
-			e.name.Store(vacated)
-			s.keys.Add(-1)
-			s.forgotten.Add(1)
+			s.drop(sh, e)
 			continue
 		}
 		e.word.Store(word | locked)

@@ -23,7 +23,7 @@ const DefaultMaxKeys = 1 << 20
 // Store is the embedded driver. Make one with New.
 type Store struct {
 	hasher   hasher
-	shards   []shard
+	shards   []shard // the last one is the overflow
 	versions *versions
 	maxKeys  int64
 	ledger   store.Ledger
@@ -56,7 +56,7 @@ func New(c Config) (*Store, error) {
 	shards := 1 << min(bits.Len(uint(c.MaxKeys-1)/keysPerShard), 16)
 	return &Store{
 		hasher:   newHasher(shards),
-		shards:   make([]shard, shards),
+		shards:   make([]shard, shards+1),
 		versions: newVersions(),
 		maxKeys:  int64(c.MaxKeys),
 	}, nil
@@ -96,7 +96,7 @@ func (s *Store) Sync(_ context.Context, r store.Report) (store.View, error) {
 
 // Stats is what a store holds, and what happened at its bound.
 type Stats struct {
-	Keys      int64  // kept, those that owe nothing and are not yet forgotten among them
+	Keys      int64  // kept, those that owe nothing and are not yet forgotten among them; without the shared ones
 	MaxKeys   int64  // the bound
 	Forgotten uint64 // keys that were dropped because they owed nothing
 	Spilled   uint64 // claims decided by the state that the keys without room share

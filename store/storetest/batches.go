@@ -199,6 +199,36 @@ var batchRules = []rule{
 		},
 	},
 	{
+		"batch/peek",
+		"A peek is answered as the claims would be, and changes nothing.",
+		func(k *kit) {
+			rate, slots := k.bucket(5, 5*time.Second), k.slots(3, time.Minute)
+			o := k.owner()
+			claims := []store.Claim{
+				{Owner: o, Limit: rate, Cost: 2}, {Owner: o, Limit: slots, Cost: 1},
+				{Owner: o, Limit: rate, Cost: 1, Group: store.Shadow},
+			}
+			for _, want := range [][]bool{{true, true, true}, {true, true, false}, {false, true, false}} {
+				var seen [3]*store.Batch
+				for i := range seen {
+					b := k.batch(append([]store.Claim(nil), claims...)...)
+					b.Peek = i < 2
+					k.ask(b)
+					seen[i] = b
+				}
+				for i, ok := range want {
+					if seen[2].Grants[i].OK != ok {
+						k.Fatalf("claim %d: %+v, want granted %v", i, seen[2].Grants[i], ok)
+					}
+					k.want("peeked, then claimed", seen[0].Grants[i], without(seen[2].Grants[i]))
+					k.want("peeked again", seen[1].Grants[i], without(seen[2].Grants[i]))
+				}
+			}
+			k.wantLeft(o, rate, 0)
+			k.admits(o, slots, 2, 1)
+		},
+	},
+	{
 		"batch/large",
 		"A batch may hold many claims.",
 		func(k *kit) {
@@ -217,6 +247,12 @@ var batchRules = []rule{
 			k.wantLeft(o, l, 60)
 		},
 	},
+}
+
+// without is a grant without what is the driver's own.
+func without(g store.Grant) store.Grant {
+	g.Handle = 0
+	return g
 }
 
 // all reports whether all claims of a group say that they pass.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -159,11 +160,19 @@ func (h *history) stepClaim() {
 		b.Claims = append(b.Claims, c)
 	}
 	b.Grants = make([]store.Grant, len(b.Claims))
+	peek := *b
+	peek.Peek, peek.Grants = true, slices.Clone(b.Grants)
+	if rapid.IntRange(0, 3).Draw(h.rapid, "peek") == 0 {
+		h.ask(&peek)
+	}
 	h.ask(b)
 	want, memos := h.model.claim(b)
 	for i := range want {
 		c := &b.Claims[i]
 		h.want(h.describe(c), b.Grants[i], want[i])
+		if peek.Grants[i] != (store.Grant{}) {
+			h.want("peek at "+h.describe(c), peek.Grants[i], want[i])
+		}
 		h.last = want[i]
 		granted := all(b, store.Enforced) && (c.Group == store.Enforced || all(b, store.Shadow))
 		if granted && want[i].OK {
@@ -189,6 +198,7 @@ func (h *history) stepReturn() {
 	t := h.taken[i]
 	t.Now = h.now
 	t.Tokens = rapid.SampledFrom([]int64{t.cost, t.cost, t.cost / 2, 1, t.cost + 1, -1, -t.cost, math.MaxInt64, math.MinInt64}).Draw(h.rapid, "tokens")
+	t.AnyGrant = t.Tokens > 0 && rapid.IntRange(0, 9).Draw(h.rapid, "any grant") == 0
 	h.giveBack(t.Return)
 	h.model.giveBack(&t.Return, t.memo)
 	if rapid.Bool().Draw(h.rapid, "once") {

@@ -260,10 +260,21 @@ func (m *model) giveBack(r *store.Return, then memo) {
 		s.owed.SetInt64(0)
 		s.used = 0
 	case r.Tokens < 0:
+		if !s.owes() {
+			s.change(r.Limit) // as if never used
+		}
 		s.charge(-max(r.Tokens, -math.MaxInt64))
 	default:
 		s.refund(r, then)
 	}
+}
+
+// owes reports whether a settled state differs from one never used.
+func (s *state) owes() bool {
+	if s.limit.Algorithm == store.TokenBucket {
+		return s.owed.Sign() > 0
+	}
+	return s.used > 0
 }
 
 func (s *state) charge(tokens int64) {
@@ -284,28 +295,36 @@ func (s *state) charge(tokens int64) {
 
 // refund gives back what has not refilled by itself since it was taken: under
 // the limit that was charged that is counted in time, under another in whole
-// tokens.
+// tokens. Without a grant all that is owed may come back.
 func (s *state) refund(r *store.Return, then memo) {
-	changed := r.Limit.Fingerprint != s.limit.Fingerprint
-	tokens, taken := r.Tokens, max(r.At, then.start)
-	since := max(0, r.Now-r.At)
-	var left *big.Int
-	if r.Limit.Algorithm == store.TokenBucket {
-		nanosecond, token := units(r.Limit)
-		left = new(big.Int).Sub(then.owed, times(nanosecond, since))
-		if left.Sign() < 0 {
-			left.SetInt64(0)
-		}
-		if whole := new(big.Int).Div(left, token).Int64(); changed {
-			tokens = min(tokens, whole)
-		}
-	} else if changed && r.Now-then.start >= int64(r.Limit.Rate.Period) {
-		tokens = 0
+	switch {
+	case r.AnyGrant:
+		s.lower(r.Tokens, r.Now, s.owed)
+	case r.Limit.Fingerprint == s.limit.Fingerprint:
+		s.lower(r.Tokens, max(r.At, then.start), notRefilled(r, then))
+	case r.Limit.Algorithm == store.TokenBucket:
+		_, token := units(r.Limit)
+		whole := new(big.Int).Div(notRefilled(r, then), token)
+		s.lower(min(r.Tokens, whole.Int64()), r.At, s.owed)
+	case r.Now-then.start < int64(r.Limit.Rate.Period):
+		s.lower(r.Tokens, r.At, s.owed)
 	}
+}
+
+// notRefilled is what a bucket would still owe, had nobody asked since.
+func notRefilled(r *store.Return, then memo) *big.Int {
+	nanosecond, _ := units(r.Limit)
+	left := new(big.Int).Sub(then.owed, times(nanosecond, max(0, r.Now-r.At)))
+	if left.Sign() < 0 {
+		left.SetInt64(0)
+	}
+	return left
+}
+
+// lower takes tokens from what is owed, from a bucket no more than most, from a
+// window if they were taken in it.
+func (s *state) lower(tokens, taken int64, most *big.Int) {
 	if s.limit.Algorithm == store.FixedWindow {
-		if changed {
-			taken = r.At
-		}
 		if into := taken - s.start; into >= 0 && into < int64(s.limit.Rate.Period) {
 			s.used -= min(s.used, tokens)
 		}
@@ -313,10 +332,10 @@ func (s *state) refund(r *store.Return, then memo) {
 	}
 	_, token := units(s.limit)
 	back := times(token, tokens)
-	if !changed && back.Cmp(left) > 0 {
-		back = left
+	if back.Cmp(most) > 0 {
+		back = most
 	}
-	if s.owed.Sub(s.owed, back); s.owed.Sign() < 0 {
+	if s.owed = new(big.Int).Sub(s.owed, back); s.owed.Sign() < 0 {
 		s.owed.SetInt64(0)
 	}
 }

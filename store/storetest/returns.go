@@ -77,6 +77,22 @@ var returnRules = []rule{
 		},
 	},
 	{
+		"return/any-grant",
+		"Tokens may come back without their grant being known: at most all that is owed.",
+		func(k *kit) {
+			k.each(8, 8*time.Second, func(l *store.Limit) {
+				o := k.owner()
+				k.take(o, l, 4)
+				k.take(o, l, 3)
+				r := store.Return{ID: k.id(), Owner: o, Limit: l, Handle: math.MaxUint64, At: k.now, Now: k.now, AnyGrant: true, Tokens: 5}
+				k.giveBack(r)
+				k.wantLeft(o, l, 6)
+				k.giveBack(r)
+				k.wantLeft(o, l, 8)
+			})
+		},
+	},
+	{
 		"return/unknown",
 		"To give back what was never taken is no error and changes nothing.",
 		func(k *kit) {
