@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -47,8 +48,7 @@ func dial(b *testing.B, address, path string) *client {
 	b.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
-		b.Error(err) // not Fatal: this may be a goroutine of RunParallel
-		return nil
+		b.Fatal(err)
 	}
 	return &client{
 		conn: conn, reader: bufio.NewReader(conn),
@@ -90,20 +90,29 @@ func number(line []byte) (n int) {
 	return n
 }
 
-// exchanges measures whole exchanges on 64 connections; every answer must have
-// the wanted status.
+// connections is how many clients exchange at once.
+const connections = 64
+
+// exchanges measures whole exchanges on connections that are open and warm;
+// every answer must have the wanted status.
 func exchanges(b *testing.B, address, path string, want int) {
 	b.Helper()
+	clients := make(chan *client, connections)
+	for range connections {
+		c := dial(b, address, path)
+		b.Cleanup(func() { _ = c.conn.Close() })
+		if got, err := c.exchange(); err != nil || got != want {
+			b.Fatalf("status %d, want %d: %v", got, want, err)
+		}
+		clients <- c
+	}
 	b.ReportAllocs()
-	b.SetParallelism(32)
+	b.SetParallelism(max(1, connections/runtime.GOMAXPROCS(0)))
 	b.ResetTimer()
 	defer cpuTime(b)()
 	b.RunParallel(func(pb *testing.PB) {
-		c := dial(b, address, path)
-		if c == nil {
-			return
-		}
-		defer c.conn.Close()
+		c := <-clients
+		defer func() { clients <- c }()
 		for pb.Next() {
 			if got, err := c.exchange(); err != nil || got != want {
 				b.Errorf("status %d, want %d: %v", got, want, err)

@@ -10,9 +10,6 @@ import (
 	"github.com/plimsoll-go/plimsoll/proxy"
 )
 
-// connections is how many the clients of exchanges may have open, and a few.
-const connections = 100
-
 // BenchmarkProxy sends requests through a proxy to a server on this machine.
 func BenchmarkProxy(b *testing.B) {
 	for _, p := range []struct {
@@ -39,7 +36,7 @@ func bareProxy(b *testing.B, upstream string) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	transport := &http.Transport{MaxIdleConns: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}
+	transport := &http.Transport{MaxIdleConns: 2 * connections, MaxIdleConnsPerHost: 2 * connections, DisableCompression: true}
 	b.Cleanup(transport.CloseIdleConnections)
 	return &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
