@@ -36,6 +36,7 @@ type exchange struct {
 
 	// Guarded by what guards a ResponseWriter: one goroutine at a time.
 	begun  bool // the header is out of the handler's hands
+	asked  bool // the handler asked for the header
 	status int
 }
 
@@ -107,20 +108,20 @@ func (e *exchange) leave() {
 }
 
 // begin is called once, before the header goes out. It reports whether the
-// answer is still the handler's.
+// answer is still the handler's. It leaves the header alone if the handler has
+// done so and there is nothing to tell: net/http copies one that was asked for.
 func (e *exchange) begin(status int) bool {
-	h := e.writer.Header()
-	if status == http.StatusSwitchingProtocols || streams(h) {
+	if status == http.StatusSwitchingProtocols || e.asked && streams(e.writer.Header()) {
 		if e.detach().Verdict != pipeline.Admit {
 			return false
 		}
 	}
 	e.begun, e.status = true, status
-	if name := e.settings.CostHeader; name != "" {
-		e.takeCost(h, name)
+	if name := e.settings.CostHeader; name != "" && e.asked {
+		e.takeCost(e.writer.Header(), name)
 	}
 	if redirect := status >= 300 && status < 400; !redirect && e.settings.Fields != NoFields {
-		e.tellLimit(h)
+		e.tellLimit()
 	}
 	return true
 }
@@ -145,7 +146,7 @@ func (e *exchange) takeCost(h http.Header, name string) {
 }
 
 // tellLimit tells the client the limit on its rate that has the least left.
-func (e *exchange) tellLimit(h http.Header) {
+func (e *exchange) tellLimit() {
 	q := e.request.Load()
 	if q == nil || q.Detail.Limit == nil || q.Detail.Limit.Kind != store.Tokens {
 		return
@@ -153,6 +154,7 @@ func (e *exchange) tellLimit(h http.Header) {
 	out := drafts.Get().(*draft)
 	defer drafts.Put(out)
 	out.reset()
+	h := e.writer.Header()
 	e.settings.Fields.add(out, h, q.Detail.Limit, q.Detail.Remaining, q.Detail.ResetAfter)
 	if out.n > 0 {
 		out.writeTo(h, 0)

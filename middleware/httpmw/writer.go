@@ -48,7 +48,10 @@ type hijackWriter struct{ flushWriter }
 type pushWriter struct{ flushWriter }
 
 // Header implements http.ResponseWriter.
-func (w writer) Header() http.Header { return w.exchange.writer.Header() }
+func (w writer) Header() http.Header {
+	w.asked = true
+	return w.exchange.writer.Header()
+}
 
 // Unwrap lets http.ResponseController find deadlines and full duplex.
 func (w writer) Unwrap() http.ResponseWriter { return w.exchange.writer }
