@@ -3,6 +3,7 @@ package workershed
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/priority"
@@ -54,13 +55,22 @@ func BenchmarkLookDropping(b *testing.B) {
 	}
 }
 
-func BenchmarkLookFull(b *testing.B) {
-	s := newStage(b, Config{MaxInFlight: 8, QueuePerClass: NoQueue}, NewState())
+func BenchmarkLookHopeless(b *testing.B) {
+	s := newStage(b, Config{MaxInFlight: 8}, NewState())
 	r := &pipeline.Request{Now: s.state.clock.now()}
-	for range 8 {
-		s.state.slots.take(3, 8)
-	}
+	s.state.outlook.service.Store(int64(time.Second))
+	s.state.outlook.gap.Store(int64(time.Second))
+	s.hold(b, priority.Critical, 8)
 	for b.Loop() {
 		s.Look(r)
+	}
+}
+
+func BenchmarkTick(b *testing.B) {
+	s := newStage(b, Config{}, NewState())
+	now := s.state.clock.now()
+	for b.Loop() {
+		now += int64(100 * time.Millisecond)
+		s.Tick(now)
 	}
 }

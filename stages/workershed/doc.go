@@ -27,8 +27,9 @@
 //
 // A Stage is an immutable view on a State, which holds what is in flight, who
 // waits, and what was learnt. A changed configuration is another Stage on the
-// same State. All methods are safe for concurrent use. The zero Config is a
-// working one.
+// same State. Switched on while requests run, it counts those that come from
+// then on. In shadow it cannot wait, so what it reports there is an estimate. All
+// methods are safe for concurrent use. The zero Config is a working one.
 //
 // A take and a release that meet no queue are a few atomic operations, without
 // a lock, an allocation or a reading of the clock.

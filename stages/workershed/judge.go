@@ -33,24 +33,25 @@ type prospect struct {
 }
 
 func (s *Stage) prospect(r *pipeline.Request, class int, now int64) (p prospect) {
-	caps := s.shares.all(s.limit())
+	limit := s.limit()
+	room := s.shares.capOf(limit, class)
 	inFlight := s.state.slots.total()
-	p.need = inFlight + 1 - caps[class] + s.state.ahead(class)
+	p.need = inFlight + 1 - room + s.state.ahead(class)
 	if p.need <= 0 {
 		return p
 	}
 	p.wait = s.state.outlook.wait(p.need, inFlight)
 	budget := s.budget(r, now)
-	p.hopeless = caps[class] == 0 || budget <= 0 || p.wait > budget || s.queueFull(class, inFlight, &caps)
+	p.hopeless = room == 0 || budget <= 0 || p.wait > budget || s.queueFull(class, inFlight, limit)
 	return p
 }
 
 // queueFull reports whether the line of a class, or of a more important one,
 // has no place left. Of those that ask the store, as many count as will find
 // no room.
-func (s *Stage) queueFull(class, inFlight int, caps *[priority.Count]int) bool {
+func (s *Stage) queueFull(class, inFlight, limit int) bool {
 	for ; class < priority.Count; class++ {
-		asking := int(s.state.asking[class].Load()) - max(0, caps[class]-inFlight)
+		asking := int(s.state.asking[class].Load()) - max(0, s.shares.capOf(limit, class)-inFlight)
 		if int(s.state.queue.queued[class].Load())+max(0, asking) >= s.queuePerClass {
 			return true
 		}

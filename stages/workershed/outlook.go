@@ -1,7 +1,6 @@
 package workershed
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -33,12 +32,10 @@ func expectedWait(need, running int, service, gap time.Duration) time.Duration {
 	return wait
 }
 
-// product saturates.
+// product is n·d within bounds that no worker comes near: a million requests,
+// an hour each. A check for overflow would cost as much as the rest of a look.
 func product(n int, d time.Duration) time.Duration {
-	if d > 0 && int64(n) > math.MaxInt64/int64(d) {
-		return math.MaxInt64
-	}
-	return time.Duration(n) * d
+	return time.Duration(min(n, 1_000_000)) * min(d, longestGap)
 }
 
 // pace learns the outlook from the readings of the meter.

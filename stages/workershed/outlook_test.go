@@ -21,7 +21,7 @@ func TestExpectedWait(t *testing.T) {
 		{"everything hangs, as is known by now", 1, 0, 10 * ms, time.Hour, time.Hour},
 		{"more hangs than runs", 1, -3, 10 * ms, 2 * time.Second, 2 * time.Second},
 		{"nothing is known", 100, 40, 0, 0, 0},
-		{"no overflow", math.MaxInt32, 1, time.Hour, time.Hour, math.MaxInt64},
+		{"no overflow", math.MaxInt32, 1, math.MaxInt64, math.MaxInt64, 1_000_000 * time.Hour},
 	} {
 		if got := expectedWait(c.need, c.running, c.service, c.gap); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

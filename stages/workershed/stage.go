@@ -130,14 +130,6 @@ func (s *Stage) Detach(r *pipeline.Request, p pipeline.Permit) pipeline.Decision
 // Tick lets the state adapt under the configuration of this stage.
 func (s *Stage) Tick(now int64) { s.state.tick(now, s.settings) }
 
-// TakeExempt takes a place on the reserve for what never comes to the
-// pipeline, probes for example, and reports whether there was one. Then
-// ReleaseExempt must follow.
-func (s *Stage) TakeExempt() bool { return s.state.exempt.take(s.exemptMax) }
-
-// ReleaseExempt gives back what TakeExempt took.
-func (s *Stage) ReleaseExempt() { s.state.exempt.give() }
-
 func (s *Stage) took(class int, at int64) pipeline.Decision {
 	s.state.meter.took(at)
 	return pipeline.Decision{Permit: newPermit(slotPermit, class, at)}

@@ -298,14 +298,15 @@ func TestExemptReserveHoldsWhenAllIsShed(t *testing.T) {
 	if d := s.Look(probe); d.Verdict == pipeline.Admit {
 		t.Error("a third probe finds no place on a reserve of two, and still is not judged like others")
 	}
-	if s.TakeExempt() {
+	if d := s.Take(context.Background(), probe); d.Verdict == pipeline.Admit {
 		t.Error("the reserve gave a third place of two")
 	}
 	s.Release(probe, probes[0], pipeline.Result{})
-	if !s.TakeExempt() {
+	if d := s.Take(context.Background(), probe); d.Verdict != pipeline.Admit {
 		t.Error("a place that was given back is not free")
+	} else {
+		s.Release(probe, d.Permit, pipeline.Result{})
 	}
-	s.ReleaseExempt()
 	if got := s.state.slots.total(); got != 4 {
 		t.Errorf("%d slots are out, want 4: probes take none", got)
 	}

@@ -126,7 +126,7 @@ func (s *State) adopt(c *settings, now int64) {
 	}
 	from, to := s.limitUnder(before), s.limitUnder(c)
 	if from != to {
-		s.history.note(Change{Subject: Limit, Signal: Settings, Value: float64(c.maxInFlight), From: float64(from), To: float64(to), Began: now, Ended: now})
+		s.history.note(step(Limit, Settings, float64(c.maxInFlight), float64(from), float64(to)).at(now))
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *State) adapt(r *reading, now int64, c *settings) {
 	next, signal := s.limiter.next(p, floor, c.maxInFlight)
 	s.setLimiter(next, c.maxInFlight)
 	if to := next.limit(c.maxInFlight); from != to {
-		s.history.note(Change{Subject: Limit, Signal: signal, Value: p.value(signal, &next), From: float64(from), To: float64(to), Began: now, Ended: now})
+		s.history.note(step(Limit, signal, p.value(signal, &next), float64(from), float64(to)).at(now))
 	}
 	limited := p.busy > float64(from)/2 && from > floor
 	s.setStrain(s.strained.next(s.measured.backlog, processors, limited), now)
@@ -167,10 +167,7 @@ func (s *State) setStrain(next strain, now int64) {
 	s.strained = next
 	s.strain.Store(math.Float64bits(float64(next)))
 	if from != next {
-		s.history.note(Change{
-			Subject: Strain, Signal: RunQueue, Value: s.measured.backlog.delay.Seconds(),
-			From: float64(from), To: float64(next), Began: now, Ended: now,
-		})
+		s.history.note(step(Strain, RunQueue, s.measured.backlog.delay.Seconds(), float64(from), float64(next)).at(now))
 	}
 }
 
@@ -215,8 +212,18 @@ func (s *State) setLevel(next level, signal Signal, value float64, now int64) {
 	s.slow = next
 	s.level.Store(math.Float64bits(next.value))
 	if from != next.value {
-		s.history.note(Change{Subject: Level, Signal: signal, Value: value, From: from, To: next.value, Began: now, Ended: now})
+		s.history.note(step(Level, signal, value, from, next.value).at(now))
 	}
+}
+
+// Limit is how many requests may be in flight now, as a worker reports its
+// capacity to the fleet: cheap, and fit to be called at any time. It is 0
+// before there is a stage.
+func (s *State) Limit() int {
+	if c := s.current.Load(); c != nil {
+		return s.limitUnder(c)
+	}
+	return 0
 }
 
 // limitUnder is the limit under some settings.

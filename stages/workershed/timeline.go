@@ -30,6 +30,12 @@ func (s Signal) String() string { return signals[s] }
 // MarshalText renders the word.
 func (s Signal) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// byHand reports whether it was a person.
+func (s Signal) byHand() bool { return s == Operator || s == Settings }
+
+// trouble reports whether it is a sign of overload.
+func (s Signal) trouble() bool { return s == RunQueue || s == TimeOuts || s == Utilization }
+
 // Subject is what a Change is about.
 type Subject uint8
 
@@ -46,35 +52,57 @@ func (s Subject) String() string { return [...]string{"limit", "level", "strain"
 // MarshalText renders the word.
 func (s Subject) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Change is one movement of the limit or the level: a step, or steps in the
-// same direction that followed each other closely.
+// Change is one movement of the limit, the level or the strain: a step, or
+// steps that followed each other closely.
 type Change struct {
 	Subject Subject `json:"subject"`
-	Signal  Signal  `json:"signal"`
-	Value   float64 `json:"value"` // of the signal, at the last step
+	Signal  Signal  `json:"signal"` // of the first step that was for trouble, or of the first
+	Value   float64 `json:"value"`  // of the signal, at its last step
 	From    float64 `json:"from"`
 	To      float64 `json:"to"`
+	Least   float64 `json:"least"` // that it was in between; From or To unless it went to and fro
+	Most    float64 `json:"most"`
+	Steps   int     `json:"steps"`
 	Began   int64   `json:"began"` // nanoseconds since the epoch
 	Ended   int64   `json:"ended"`
 }
 
+// step is a change of one step.
+func step(what Subject, why Signal, value float64, from, to float64) Change {
+	return Change{Subject: what, Signal: why, Value: value, From: from, To: to, Least: min(from, to), Most: max(from, to), Steps: 1}
+}
+
+// at is the change at a moment.
+func (c Change) at(now int64) Change {
+	c.Began, c.Ended = now, now
+	return c
+}
+
 // String tells the change in words.
 func (c Change) String() string {
-	return fmt.Sprintf("%s %.4g to %.4g in %v: %s %.4g",
-		c.Subject, c.From, c.To, time.Duration(c.Ended-c.Began).Round(time.Millisecond), c.Signal, c.Value)
+	between := ""
+	if !c.straight() {
+		between = fmt.Sprintf(" (%.4g … %.4g)", c.Least, c.Most)
+	}
+	return fmt.Sprintf("%s %.4g to %.4g%s in %v: %s %.4g",
+		c.Subject, c.From, c.To, between, time.Duration(c.Ended-c.Began).Round(time.Millisecond), c.Signal, c.Value)
 }
+
+// straight reports whether the change went one way.
+func (c *Change) straight() bool { return c.Least == min(c.From, c.To) && c.Most == max(c.From, c.To) }
 
 // timeline keeps the changes of the last hour, at most as many as it has room
 // for: then the oldest are forgotten.
 type timeline struct {
 	mu      sync.Mutex
-	changes [256]Change
+	changes [512]Change
 	noted   int
 }
 
 const (
 	timelineSpan = time.Hour
 	timelineGap  = 10 * time.Second // steps that are closer are one change
+	timelineSway = time.Minute      // how much of a going to and fro is one change
 )
 
 // note adds a step.
@@ -82,24 +110,44 @@ func (t *timeline) note(c Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for back := 1; back <= min(t.noted, len(t.changes)); back++ {
-		last := t.at(t.noted - back)
+		last := t.entry(t.noted - back)
 		if last.Subject != c.Subject {
 			continue
 		}
 		if last.continuedBy(&c) {
-			last.To, last.Value, last.Ended = c.To, c.Value, c.Ended
+			last.add(&c)
 			return
 		}
 		break
 	}
-	*t.at(t.noted) = c
+	*t.entry(t.noted) = c
 	t.noted++
 }
 
-func (t *timeline) at(i int) *Change { return &t.changes[i%len(t.changes)] }
+func (t *timeline) entry(i int) *Change { return &t.changes[i%len(t.changes)] }
 
+// continuedBy reports whether a step belongs to a change: one that goes on the
+// same way for the same reason, or one of many to and fro. What a person did
+// stands for itself.
 func (c *Change) continuedBy(next *Change) bool {
-	return c.Signal == next.Signal && next.Began-c.Ended <= int64(timelineGap) && (c.To > c.From) == (next.To > next.From)
+	if next.Began-c.Ended > int64(timelineGap) || c.Signal.byHand() || next.Signal.byHand() {
+		return false
+	}
+	onward := c.straight() && c.Signal == next.Signal && (c.To > c.From) == (next.To > next.From)
+	return onward || next.Began-c.Began <= int64(timelineSway)
+}
+
+// add takes a step into a change.
+func (c *Change) add(next *Change) {
+	if next.Signal.trouble() && !c.Signal.trouble() {
+		c.Signal = next.Signal
+	}
+	if c.Signal == next.Signal {
+		c.Value = next.Value
+	}
+	c.To, c.Ended = next.To, next.Ended
+	c.Least, c.Most = min(c.Least, next.Least), max(c.Most, next.Most)
+	c.Steps += next.Steps
 }
 
 // since lists the changes that had not ended before a moment, oldest first.
@@ -107,7 +155,7 @@ func (t *timeline) since(moment int64) (list []Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := max(0, t.noted-len(t.changes)); i < t.noted; i++ {
-		if c := t.at(i); c.Ended >= moment {
+		if c := t.entry(i); c.Ended >= moment {
 			list = append(list, *c)
 		}
 	}
