@@ -29,8 +29,6 @@ type Pipeline struct {
 	logger   *slog.Logger
 	parallel []func(context.Context) error
 	clock    clock
-	boot     uint64 // random: tells this process's requests from all others'
-	sequence atomic.Uint64
 	holders  holders
 	running  atomic.Bool
 	warned   atomic.Bool
@@ -43,7 +41,7 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		store: c.Store, observer: c.Observer, logger: c.Logger, parallel: c.Parallel,
-		clock: newClock(), boot: rand.Uint64(),
+		clock: newClock(),
 	}
 	if p.observer == nil {
 		p.observer = nobody{}
@@ -134,7 +132,7 @@ func (p *Pipeline) begin(r *Request) {
 	a.decision = Decision{}
 	a.pass, a.cursor, a.virtual = looking, 0, true
 	a.held, a.granted, a.local, a.shadow, a.detached = 0, false, false, false, false
-	a.batch.ID = store.ID{Hi: p.boot, Lo: p.sequence.Add(1)}
+	a.batch.ID = store.ID{Hi: rand.Uint64(), Lo: rand.Uint64()} // a sequence would tell clients how many there are
 	a.batch.Claims = a.batch.Claims[:0]
 	if r.Now == 0 {
 		r.Now = p.Now()
