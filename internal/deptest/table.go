@@ -26,6 +26,7 @@ var Floors = Table{
 				{"log", "arithmetic has nothing to tell an operator"},
 			},
 		},
+		{Package: "internal/line", Level: 0, Why: "standing in line is the same for whatever is waited for"},
 		{
 			Package: "store", Level: 1,
 			Why: "what is true of any store lives here once; a driver below it or a stage beside it would make it true of one",
@@ -77,6 +78,11 @@ var Floors = Table{
 			Why: "it builds plans and pipelines; whoever serves them gets them ready made",
 		},
 		{
+			Package: "outbound", Level: 4,
+			Why:  "it is the client's side: it uses one limiter, and nothing that serves, decides in a pipeline or reads files",
+			Bans: []Ban{{"github.com/plimsoll-go/plimsoll/pipeline", "an outgoing call is no request of ours to admit or shed"}},
+		},
+		{
 			Package: "admin", Level: 5,
 			Why: "it shows and changes what the control state and the pipeline offer, for any plan",
 		},
@@ -124,7 +130,7 @@ var Floors = Table{
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "admin", "proxy", "decision", "internal/load", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "proxy", "decision", "internal/load", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
 		},
