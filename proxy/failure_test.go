@@ -339,7 +339,7 @@ func TestNoiseOfNetHTTP(t *testing.T) {
 			l.Printf("evil\nline\x1b from %s", "somebody")
 		}
 		if lines := strings.Count(logged.String(), "\n"); lines != noiseMessages || strings.Contains(logged.String(), "\x1b") {
-			t.Errorf("%d lines: %q", lines, &logged)
+			t.Errorf("%d lines: %.300q", lines, &logged)
 		}
 		logged.Reset()
 		time.Sleep(quiet)
