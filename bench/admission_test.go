@@ -18,6 +18,10 @@ import (
 	"github.com/platinummonkey/go-concurrency-limits/limiter"
 	"github.com/platinummonkey/go-concurrency-limits/strategy"
 	"github.com/zeromicro/go-zero/core/load"
+
+	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/stages/workershed"
 )
 
 // room is more than 64 goroutines can use, so that nothing is refused.
@@ -29,6 +33,7 @@ const room = 1000
 // what sentinel's own chain of statistics costs.
 func BenchmarkAdmission(b *testing.B) {
 	contest(b, []workload{oneKey}, []contestant{
+		{"plimsoll", ourAdmission},
 		{"failsafe-bulkhead", failsafeBulkhead},
 		{"failsafe-adaptive", failsafeAdaptive},
 		{"aegis-bbr", aegisBBR},
@@ -36,6 +41,26 @@ func BenchmarkAdmission(b *testing.B) {
 		{"go-concurrency-limits-vegas", vegas},
 		{"sentinel-flow", sentinelFlow},
 	})
+}
+
+// ourAdmission is the worker's stage alone, with what the pipeline does around
+// it: class, deadline, the list of those in flight.
+func ourAdmission(b *testing.B) func() func(int) bool {
+	b.Helper()
+	stage, err := workershed.New(workershed.Config{MaxInFlight: room}, workershed.NewState())
+	if err != nil {
+		b.Fatal(err)
+	}
+	entries, err := pipeline.NewPlan(pipeline.Entry{Name: "workershed", Stage: stage})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := pipeline.New(pipeline.Config{Plan: entries})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run(b, p)
+	return decide(p, priority.Critical)
 }
 
 func failsafeBulkhead(*testing.B) func() func(int) bool {
