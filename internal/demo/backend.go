@@ -2,11 +2,17 @@ package demo
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 
 	"github.com/plimsoll-go/plimsoll/examples/payments/service"
 )
+
+// quiet keeps what the service has to complain about off the screen: how it
+// fares is what the table shows.
+var quiet = log.New(io.Discard, "", 0)
 
 // backend is the sample service, listening on loopback.
 type backend struct {
@@ -24,7 +30,7 @@ func newBackend(p pace) (*backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
-	b := &backend{Service: s, server: &http.Server{Handler: s}, url: "http://" + l.Addr().String()}
+	b := &backend{Service: s, server: &http.Server{Handler: s, ErrorLog: quiet}, url: "http://" + l.Addr().String()}
 	go b.server.Serve(l)
 	return b, nil
 }

@@ -128,6 +128,25 @@ func (f fitting) frame(s *show) {
 
 func (f fitting) end(*show, []string) {}
 
+// What the columns have no place for is said above them.
+func TestErrorsAreSaid(t *testing.T) {
+	var out strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Config{Out: &out, Duration: shortest, Size: terminal(80, 30)}.prepared()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &show{config: c}
+		if s.service, err = service.New(service.Config{Connections: 4}); err != nil {
+			t.Fatal(err)
+		}
+		playAct(t, s, c.display(), "with Plimsoll", func(context.Context, load.Arrival) load.Answer { return load.Answer{Outcome: load.Failed} })
+	})
+	if got := screen(out.String()); !strings.Contains(got, " failed, 0 not sent") {
+		t.Errorf("the screen shows\n%s", got)
+	}
+}
+
 func TestEachFrameReplacesTheOneBefore(t *testing.T) {
 	var out strings.Builder
 	l := &live{out: &out}

@@ -49,8 +49,12 @@ func (s *show) scene() string {
 
 // title names an act and one of its phases.
 func (s *show) title(a *act, phase int) string {
-	return s.config.Colour.ink(bold, a.name) + fmt.Sprintf("   %s the capacity = %s/s",
+	text := s.config.Colour.ink(bold, a.name) + fmt.Sprintf("   %s the capacity = %s/s",
 		times(a.plan.Phases[phase].Multiple), thousands(a.plan.Rate(phase)))
+	if all := &a.so(phase).all; all.Failed+all.Unsent > 0 {
+		text += s.config.Colour.ink(red, fmt.Sprintf("   %d failed, %d not sent", all.Failed, all.Unsent))
+	}
+	return text
 }
 
 // summary is what is left to read at the end.
