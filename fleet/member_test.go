@@ -266,11 +266,11 @@ func TestTheStoreComesBackEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, busy := newFakeStore(), &load{}
 		busy.set(store.PerClass{1: 100}, store.PerClass{1: 500})
-		a, stopA := join(t, s, func(c *Config) { c.Usage, c.Worker = busy, "a" })
+		a, stopA := join(t, s, func(c *Config) { c.Usage, c.Worker, c.Capacity = busy, "a", func() float64 { return 200 } })
 		b, stopB := join(t, s, func(c *Config) { c.Worker = "b" })
 		time.Sleep(10 * time.Second)
 		had := a.Lease().View.Lease
-		if had < 120 {
+		if had < 180 {
 			t.Fatalf("the busy one has %v", had)
 		}
 		s.forget()
@@ -278,7 +278,7 @@ func TestTheStoreComesBackEmpty(t *testing.T) {
 		a.mustRoom(t, had)
 		time.Sleep(5 * time.Second)
 		a.mustRoom(t, had)
-		if sum := a.Lease().View.Lease + b.Lease().View.Lease; sum > 160+1e-6 || a.Lease().Learning {
+		if sum := a.Lease().View.Lease + b.Lease().View.Lease; sum > 240+1e-6 || a.Lease().Learning {
 			t.Errorf("later the leases sum to %v, %+v", sum, a.Lease())
 		}
 		stopA()

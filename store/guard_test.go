@@ -511,7 +511,8 @@ func TestSlotsAreGivenUpWhenTheirLeaseEnded(t *testing.T) {
 		}
 		d.breakBy(errs)
 		g.Return(t.Context(), returnsOf(b))
-		<-time.After(someSlots.Lease / 2)
+		<-time.After(someSlots.Lease/2 + returnRetry/2) // between two tries
+		synctest.Wait()
 		if s := g.Stats(); s.Queued != 1 || s.Lost != 1 {
 			t.Errorf("before: %+v", s)
 		}

@@ -159,7 +159,7 @@ type sums struct {
 	leases             float64 // live ones
 	live, stale, left  int
 	workers            []*worker // the live ones
-	demands            []float64 // of them
+	demands, limits    []float64 // of them
 }
 
 func (l *Ledger) sum() (s sums) {
@@ -178,6 +178,7 @@ func (l *Ledger) sum() (s sums) {
 			s.capacity += w.report.Capacity
 			s.workers = append(s.workers, w)
 			s.demands = append(s.demands, nonCritical(&w.report.Demanded))
+			s.limits = append(s.limits, limitOf(&w.report))
 		}
 		if !silent {
 			s.add(&w.report)
@@ -225,7 +226,7 @@ func (l *Ledger) grant(w *worker, s *sums, learning bool) float64 {
 	if learning {
 		return max(w.brought, granted(ownShare(&w.report, budget), budget, others))
 	}
-	share := fair(budget-s.leaving, s.demands)[slices.Index(s.workers, w)]
+	share := fair(budget-s.leaving, s.demands, s.limits)[slices.Index(s.workers, w)]
 	return granted(share, budget, others)
 }
 
@@ -239,16 +240,43 @@ func granted(share, budget, others float64) float64 {
 	return max(0, min(share, budget-others))
 }
 
-// fair shares a budget by demand. Everybody counts as demanding a tenth of an
-// even share at least, so that a worker that was idle has room to start while
-// the others are at their limits.
-func fair(budget float64, demands []float64) []float64 {
-	start := budget / float64(len(demands)) / 10
-	raised := make([]float64, len(demands))
-	for i, d := range demands {
-		raised[i] = max(d, start)
+// limitOf is how large a lease can be of use to a worker.
+func limitOf(r *Report) float64 {
+	if r.Capacity == 0 {
+		return math.Inf(1) // not known
 	}
-	return limit.MaxMin(budget, raised)
+	return r.Capacity
+}
+
+// fair shares a budget by demand, and what is left then evenly, none above its
+// worker's limit: what no worker can use is there at once for the next to join.
+// Everybody counts as demanding a tenth of an even share at least, so that a
+// worker that was idle has room to start while the others are at their limits.
+func fair(budget float64, demands, limits []float64) []float64 {
+	start := budget / float64(len(demands)) / 10
+	shares, room := make([]float64, len(demands)), make([]float64, len(demands))
+	for i, d := range demands {
+		room[i] = min(max(d, start), limits[i])
+	}
+	budget -= spread(budget, room, shares)
+	for i := range room {
+		room[i] = limits[i] - shares[i]
+	}
+	spread(budget, room, shares)
+	return shares
+}
+
+// spread adds to shares what a budget has for each room, and returns the sum.
+func spread(budget float64, room, shares []float64) (used float64) {
+	total := 0.0
+	for _, r := range room {
+		total += r
+	}
+	for i, s := range limit.MaxMin(min(budget, total), room) {
+		shares[i] += s
+		used += s
+	}
+	return used
 }
 
 // ownShare is what a worker may use of a fleet whose other members are not

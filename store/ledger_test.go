@@ -87,29 +87,45 @@ func TestNobodyKnowsTheCapacity(t *testing.T) {
 func TestLeasesFollowDemand(t *testing.T) {
 	var l Ledger
 	fleet, now := fleetOf(4)
-	fleet[0].Demanded = used(0, 300, 0, 0)
+	fleet[0].Demanded, fleet[0].Capacity = used(0, 300, 0, 0), 150 // no more than it can do
 	for _, m := range fleet[1:] {
-		m.Demanded = used(0, 20, 0, 0)
+		m.Demanded, m.Capacity = used(0, 20, 0, 0), 250.0/3
 	}
 	views := rounds(&l, now, fleet, 8)
-	for i, want := range []float64{320 - 3*20, 20, 20, 20} {
+	for i, want := range []float64{150, 170.0 / 3, 170.0 / 3, 170.0 / 3} {
 		if !closeTo(views[i].Lease, want) {
 			t.Errorf("worker %d has %v, want %v", i, views[i].Lease, want)
 		}
 	}
-	if views[0].Capacity != 400 || views[0].Live != 4 || !closeTo(views[0].Demanded.Sum(), 360) {
+	if !closeTo(views[0].Capacity, 400) || views[0].Live != 4 || !closeTo(views[0].Demanded.Sum(), 360) {
 		t.Errorf("the fleet is %+v", views[0])
+	}
+}
+
+// TestANewcomerFindsRoom: what no worker can use is not leased.
+func TestANewcomerFindsRoom(t *testing.T) {
+	for _, declared := range []float64{0, 1000} {
+		var l Ledger
+		fleet, now := fleetOf(5)
+		for _, m := range fleet {
+			m.Declared, m.Demanded = declared, used(0, 60, 0, 0)
+		}
+		rounds(&l, now, fleet[:4], 8)
+		if v := fleet[4].beat(&l); v.Lease < 60 {
+			t.Errorf("declared %v: the fifth of five workers gets %v at first", declared, v.Lease)
+		}
 	}
 }
 
 func TestAnIdleWorkerHasRoomToStart(t *testing.T) {
 	var l Ledger
 	fleet, now := fleetOf(4)
+	fleet[0].Declared = 250
 	for _, m := range fleet[1:] {
 		m.Demanded = used(0, 500, 0, 0)
 	}
 	views := rounds(&l, now, fleet, 8)
-	if !closeTo(views[0].Lease, 8) { // a tenth of an even share of 320
+	if !closeTo(views[0].Lease, 5) { // a tenth of an even share of 200
 		t.Errorf("the idle worker has a lease of %v", views[0].Lease)
 	}
 }
@@ -130,7 +146,7 @@ func TestADeadWorkersLeaseLapses(t *testing.T) {
 	var l Ledger
 	fleet, now := fleetOf(2)
 	for _, m := range fleet {
-		m.Declared, m.Demanded = 200, used(0, 500, 0, 0)
+		m.Declared, m.Capacity, m.Demanded = 200, 300, used(0, 500, 0, 0)
 	}
 	rounds(&l, now, fleet, 8) // 80 each
 	alone := fleet[:1]
@@ -207,11 +223,11 @@ func TestAFewWhoFallSilentAreDead(t *testing.T) {
 
 func TestAYoungLedgerLetsAWorkerGoOn(t *testing.T) {
 	fleet, now := fleetOf(4)
-	fleet[0].Demanded = used(0, 500, 0, 0)
+	fleet[0].Demanded, fleet[0].Capacity = used(0, 500, 0, 0), 200
 	var old Ledger
 	rounds(&old, now, fleet, 8)
 	had := fleet[0].Lease
-	if had <= 100 {
+	if had <= 160 {
 		t.Fatalf("the busy worker has %v", had)
 	}
 	var empty Ledger // the store came back without its memory
@@ -222,7 +238,7 @@ func TestAYoungLedgerLetsAWorkerGoOn(t *testing.T) {
 		}
 		*now += int64(beat)
 	}
-	if v := fleet[0].beat(&empty); v.Learning || v.Lease > 80 {
+	if v := fleet[0].beat(&empty); v.Learning || v.Lease > 160 {
 		t.Errorf("three beats later nobody else was heard: %+v", v)
 	}
 }
@@ -366,7 +382,7 @@ func TestLeasesStayWithinTheBudget(t *testing.T) {
 			if !v.Learning && v.Lease > 0 && v.Lease+others > budget+1e-6 {
 				t.Fatalf("%s is granted %v beside %v of a budget of %v", b.Worker, v.Lease, others, budget)
 			}
-			if n == 1 && !b.Draining && !closeTo(v.Lease, budget) {
+			if n == 1 && !b.Draining && !closeTo(v.Lease, min(budget, limitOf(&b.Report))) {
 				t.Fatalf("the lone worker is granted %v of a budget of %v", v.Lease, budget)
 			}
 			if rapid.IntRange(0, 3).Draw(t, "lost") > 0 {
