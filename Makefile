@@ -2,6 +2,7 @@
 
 GO           ?= go
 TEST_TIMEOUT ?= 10m
+TESTFLAGS    ?=
 FUZZTIME     ?= 10s
 BENCH        ?= .
 BENCHTIME    ?= 200ms
@@ -32,10 +33,10 @@ vet:
 	$(GO) vet ./...
 
 unit:
-	$(GO) test -race -timeout $(TEST_TIMEOUT) ./...
+	$(GO) test -race -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 
 bench-module: # its own module, so that the rivals are nobody else's dependencies
-	cd bench && $(GO) vet ./... && $(GO) test -timeout $(TEST_TIMEOUT) ./...
+	cd bench && $(GO) vet ./... && $(GO) test -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 
 lint: $(BIN)/golangci-lint ## golangci-lint, both modules; the first run builds it
 	$(BIN)/golangci-lint run ./...
