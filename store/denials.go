@@ -23,8 +23,8 @@ import (
 // refusal on its way here is the exception: until the second is over, it may
 // deny as long as those tokens take to come.
 type denials struct {
-	horizon atomic.Int64 // no refusal holds after it; so most looks read one word
-	slots   [denialSlots]denial
+	slots   [denialSlots]denial // first, so that each lies in one cache line
+	horizon atomic.Int64        // no refusal holds after it; so most looks read one word
 }
 
 const (

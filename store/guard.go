@@ -104,7 +104,7 @@ type Guard struct {
 	driver  Driver
 	config  GuardConfig
 	remote  *remote // nil around a driver in this process
-	denials denials
+	denials *denials
 	workers atomic.Int32 // last known number of live workers, at least 1
 	shares  atomic.Pointer[shares]
 }
@@ -112,7 +112,7 @@ type Guard struct {
 // NewGuard puts a guard around a driver. It starts nothing: background work is
 // Run's.
 func NewGuard(d Driver, c GuardConfig) *Guard {
-	g := &Guard{driver: d, config: c.complete()}
+	g := &Guard{driver: d, config: c.complete(), denials: new(denials)}
 	if _, inProcess := d.(InProcess); !inProcess {
 		g.remote = newRemote(d, &g.config)
 	}
