@@ -39,7 +39,10 @@ func (a *act) run(ctx context.Context, every time.Duration, frame func()) error 
 			a.clock.Store(int64(time.Since(start)))
 			frame()
 		case err := <-ended:
-			a.clock.Store(int64(a.plan.Length() + a.plan.Deadline))
+			a.clock.Store(int64(time.Since(start)))
+			if err == nil {
+				a.clock.Store(int64(a.plan.Length() + a.plan.Deadline)) // all of it can be judged
+			}
 			frame()
 			return err
 		}

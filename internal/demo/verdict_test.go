@@ -1,8 +1,11 @@
 package demo
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/internal/load"
@@ -100,6 +103,28 @@ func TestEveryArrivalIsAccountedFor(t *testing.T) {
 		all := a.of(0, len(a.report.Seconds())).all
 		if all.Offered != planned || all.Settled() != planned {
 			t.Errorf("planned %d, offered %d, settled %d", planned, all.Offered, all.Settled())
+		}
+	})
+}
+
+// What did not happen is not shown, when somebody breaks the run off.
+func TestARunThatIsBrokenOffShowsNoFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Config{Out: t.Output(), Duration: shortest}.prepared()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := newAct("with Plimsoll", c.plan(100, c.Duration), scripted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2500*time.Millisecond, cancel)
+		if err := a.run(ctx, time.Second, func() {}); !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v", err)
+		}
+		if n := a.judged(); n != 2 {
+			t.Errorf("%d seconds are judged", n)
 		}
 	})
 }
