@@ -3,6 +3,7 @@ package httpmw
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -19,15 +20,18 @@ import (
 // unless the answer had begun, the context has ended, and the handler is to
 // return. It acts once, and does nothing for a context that no middleware made.
 func Detach(ctx context.Context) pipeline.Decision {
-	e := exchangeOf(ctx)
-	if e == nil || !e.enter() {
+	if e := exchangeOf(ctx); e != nil {
+		return e.detach()
+	}
+	return pipeline.Decision{}
+}
+
+// detach does nothing after the end, when the request is another's perhaps.
+func (e *exchange) detach() pipeline.Decision {
+	if !e.enter() {
 		return pipeline.Decision{}
 	}
 	defer e.leave()
-	return e.detach()
-}
-
-func (e *exchange) detach() pipeline.Decision {
 	q := e.request.Load()
 	d := e.middleware.pipeline.Detach(e.incoming.Context(), q)
 	e.note(pipeline.Ignored) // how long a stream lasts says nothing of load
@@ -77,15 +81,15 @@ type tunnel struct {
 }
 
 func (e *exchange) hijack() (net.Conn, *bufio.ReadWriter, error) {
-	if e.refused.Load() || e.detach().Verdict != pipeline.Admit {
-		return nil, nil, ErrStreamRefused
+	if !e.enter() { // for the connection, until it is closed
+		return nil, nil, errEnded
 	}
-	conn, buffered, err := http.NewResponseController(e.writer).Hijack()
+	conn, buffered, err := e.takeOver()
 	if err != nil {
+		e.leave()
 		return nil, nil, err
 	}
 	e.begun = true
-	e.enter()
 	e.tunnel.conn = conn
 	e.tunnel.open.Store(true)
 	taken := &takenConn{conn, e}
@@ -94,6 +98,15 @@ func (e *exchange) hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return halfTakenConn{taken}, buffered, nil
 	}
 	return taken, buffered, nil
+}
+
+var errEnded = errors.New("httpmw: the request has ended, its connection can no longer be taken over")
+
+func (e *exchange) takeOver() (net.Conn, *bufio.ReadWriter, error) {
+	if e.refused.Load() || e.detach().Verdict != pipeline.Admit {
+		return nil, nil, ErrStreamRefused
+	}
+	return http.NewResponseController(e.writer).Hijack()
 }
 
 // closed releases what a connection held, once.
