@@ -41,6 +41,7 @@ var beyondSchema = map[string]string{
 	"everything_exempt":              "says what may not be empty",
 	"ramp_upside_down":               "compares durations",
 	"subject_without_certificates":   "depends on another key",
+	"upstream_port":                  "the bounds of a number within a text",
 	"two_documents":                  "readers of YAML refuse it first",
 	"waiting_stage_not_last":         "order of a list",
 	"window_with_burst":              "depends on another key",

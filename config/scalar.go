@@ -122,7 +122,7 @@ var scalars = map[reflect.Type]*scalar{
 	},
 	reflect.TypeFor[Pattern](): {
 		word: "path pattern", right: "a path such as /v1/charges, /v1/charges/{id} or /static/, after a host if it is for that host alone",
-		pattern: `^[^/{}\s]*/\S*$`, parse: parsePattern,
+		pattern: `^([^/{}\s]*[.:][^/{}\s]*)?/\S*$`, parse: parsePattern,
 	},
 	reflect.TypeFor[Method](): words[Method]("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"),
 	reflect.TypeFor[Host](): {
@@ -262,10 +262,7 @@ func parseAddress(text string) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not host:port", text)
 	}
-	if plainInteger(port) != nil {
-		return nil, fmt.Errorf("%q: the port must be a number from 0 to 65535", text)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535 {
+	if !isPort(port, 0) {
 		return nil, fmt.Errorf("%q: the port must be a number from 0 to 65535", text)
 	}
 	if strings.ContainsAny(host, " \t/") {
@@ -289,8 +286,16 @@ func parseURL(text string) (any, error) {
 		return nil, errors.New("a URL must not carry a user name or a password") // not repeated: it may be a secret
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
 		return nil, fmt.Errorf("%q must carry neither a query nor a fragment", text)
+	case u.Port() != "" && !isPort(u.Port(), 1):
+		return nil, fmt.Errorf("%q: the port must be a number from 1 to 65535", text)
 	}
 	return URL(text), nil
+}
+
+// isPort reports whether a text is a port, as a plain number.
+func isPort(text string, lowest uint64) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n >= lowest && plainInteger(text) == nil
 }
 
 // unixURL is the URL of a socket.
@@ -304,6 +309,9 @@ func unixURL(u *url.URL, text string) (any, error) {
 func parsePattern(text string) (any, error) {
 	if _, err := match.NewTable(text); err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "match: "))
+	}
+	if host, path, _ := strings.Cut(text, "/"); host != "" && !strings.ContainsAny(host, ".:") {
+		return nil, fmt.Errorf("%q is ambiguous: it may mean /%s, or /%s on a host %q alone; a host of one word is named with host", text, text, path, host)
 	}
 	return Pattern(text), nil
 }
