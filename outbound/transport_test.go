@@ -222,13 +222,30 @@ func TestAContextEndsTheWait(t *testing.T) {
 		}
 
 		must(t, client, "http://gateway") // neither of them took a token, nor stands in line
-		if _, err := get(ctx, client, "http://other"); !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled before: %v", err)
-		}
 		if want := []time.Duration{0, 0, 100 * ms}; !slices.Equal(r.at(), want) {
 			t.Errorf("called at %v, want %v", r.at(), want)
 		}
 	})
+}
+
+func TestACallWhoseContextHasEndedIsNotSent(t *testing.T) {
+	for _, mode := range []outbound.Mode{outbound.Wait, outbound.FailFast} {
+		calling(t, outbound.Config{Mode: mode}, func(t *testing.T, client *http.Client, r *remote) {
+			enough := errors.New("enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(enough)
+			for range 50 {
+				if _, err := get(ctx, client, "http://gateway"); !errors.Is(err, enough) {
+					t.Errorf("got %v", err)
+				}
+			}
+			must(t, client, "http://gateway")
+			must(t, client, "http://gateway") // the whole burst is there
+			if len(r.calls) != 2 {
+				t.Errorf("%d calls were sent", len(r.calls))
+			}
+		})
+	}
 }
 
 func TestTheLineIsBounded(t *testing.T) {
