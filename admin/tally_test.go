@@ -139,7 +139,8 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 // Two goroutines that meet a new name at once count in one place.
 func TestANameIsAddedOnce(t *testing.T) {
 	tally := &Tally{}
-	if tally.add("new") != tally.add("new") {
+	first, second := tally.add("new"), tally.add("new")
+	if first != second {
 		t.Error("the second replaced the first, with what it had counted")
 	}
 }
