@@ -93,6 +93,7 @@ func (w *Watcher) Reload() error {
 	if err == nil {
 		return w.apply(data)
 	}
+	w.absent = true
 	return w.refuse(err)
 }
 

@@ -104,6 +104,31 @@ func TestABadFileLeavesTheLastGoodOne(t *testing.T) {
 	w.want(":1 :3", 2, false)
 }
 
+// A reload that found no file is an error that ends with the file's return,
+// and that is told once.
+func TestAFileThatComesBackEndsTheErrorOfAReload(t *testing.T) {
+	w := watch(t, ":1")
+	if err := os.Rename(w.path, w.path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if w.Reload() == nil {
+		t.Error("a file that is not there was reloaded")
+	}
+	failed := w.Status().FailedAt
+	w.look()
+	if w.want(":1", 1, true); w.Status().FailedAt != failed {
+		t.Error("the same absence was refused again")
+	}
+	if err := os.Rename(w.path+".away", w.path); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	w.look()
+	if s := w.Status(); s.LastError != nil {
+		t.Errorf("still %v", s.LastError)
+	}
+}
+
 // The good file that runs, put back in the place of a bad one, ends the error.
 func TestTheOldFilePutBackEndsTheError(t *testing.T) {
 	w := watch(t, ":1")
