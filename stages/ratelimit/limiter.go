@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll-go/plimsoll/internal/line"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/store"
 )
@@ -20,7 +21,7 @@ type Limiter struct {
 	guard   *store.Guard
 	limits  atomic.Pointer[[]*store.Limit]
 	onFault pipeline.FaultPolicy
-	queues  queues
+	lines   line.Lines[store.Key]
 	now     func() int64
 }
 
@@ -62,7 +63,7 @@ func NewLimiter(c LimiterConfig, g *store.Guard) (*Limiter, error) {
 		c.MaxWaiters = 1000
 	}
 	started := time.Now()
-	l := &Limiter{guard: g, onFault: c.OnFault, queues: queues{max: c.MaxWaiters}}
+	l := &Limiter{guard: g, onFault: c.OnFault, lines: line.Lines[store.Key]{Max: c.MaxWaiters}}
 	l.now = func() int64 { return started.UnixNano() + int64(time.Since(started)) }
 	return l, l.SetLimits(c.Limits...)
 }
