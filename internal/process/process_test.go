@@ -350,15 +350,15 @@ func TestWithoutAFileThereIsNothingToReload(t *testing.T) {
 func TestRunSaysWhyItCannotListen(t *testing.T) {
 	taken := listen(t)
 	defer taken.Close()
-	for _, text := range []string{
-		fmt.Sprintf("version: 1\nupstream: http://127.0.0.1:9\nlisten: %s\n", taken.Addr()),
-		fmt.Sprintf("version: 1\nupstream: http://127.0.0.1:9\nlisten: 127.0.0.1:0\nadmin: {listen: %s}\n", taken.Addr()),
+	for key, text := range map[string]string{
+		"process: listen: ":       fmt.Sprintf("version: 1\nupstream: http://127.0.0.1:9\nlisten: %s\n", taken.Addr()),
+		"process: admin.listen: ": fmt.Sprintf("version: 1\nupstream: http://127.0.0.1:9\nlisten: 127.0.0.1:0\nadmin: {listen: %s}\n", taken.Addr()),
 	} {
 		p, err := New(Config{Text: []byte(text), Log: io.Discard})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), taken.Addr().String()) {
+		if err := p.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), key) || !strings.Contains(err.Error(), taken.Addr().String()) {
 			t.Errorf("Run returned %v", err)
 		}
 	}

@@ -17,12 +17,12 @@ import (
 func (p *Process) Run(ctx context.Context) error {
 	public, err := net.Listen("tcp", string(p.began.Listen))
 	if err != nil {
-		return fmt.Errorf("process: %w", err)
+		return fmt.Errorf("process: listen: %w", err)
 	}
 	operators, err := net.Listen("tcp", string(p.began.Admin.Listen))
 	if err != nil {
 		public.Close()
-		return fmt.Errorf("process: %w", err)
+		return fmt.Errorf("process: admin.listen: %w", err)
 	}
 	return p.Serve(ctx, public, operators)
 }
