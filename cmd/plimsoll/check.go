@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,11 +14,11 @@ func checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say everything that is wrong with a configuration",
 		Long: `Check reads a configuration as plimsoll run would, and prints every fault of it
-at once, with its line, its path and what is allowed. The environment is left out:
-what is wrong there is not the file's fault.`,
+at once, with its line, its path and what is allowed. FILE is - for the standard
+input. The environment is left out: what is wrong there is not the file's fault.`,
 		Args: oneArg("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			f, err := config.Load(args[0])
+			f, err := readConfig(args[0], c.InOrStdin())
 			if err != nil {
 				fmt.Fprintln(c.ErrOrStderr(), err)
 				return errNo
@@ -27,3 +28,19 @@ what is wrong there is not the file's fault.`,
 		},
 	}
 }
+
+// readConfig reads a file by its path, or the standard input for -.
+func readConfig(path string, stdin io.Reader) (*config.File, error) {
+	if path != "-" {
+		return config.Load(path)
+	}
+	data, err := io.ReadAll(io.LimitReader(stdin, maxInput))
+	if err != nil {
+		return nil, fmt.Errorf("reading the standard input: %w", err)
+	}
+	return config.Parse("-", data)
+}
+
+// maxInput bounds what is read of the standard input, to more than a
+// configuration may have.
+const maxInput = 16 << 20

@@ -58,11 +58,13 @@ and a shedder that protects the worker itself.
 
 Start with plimsoll demo. Exit codes: 0 done, 1 it could not be done or the answer
 is no, 2 not called rightly.`,
+		Version:       version(),
 		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(checkCommand(), configCommand(), demoCommand(), runCommand(), statusCommand(), versionCommand())
 	return root

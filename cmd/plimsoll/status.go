@@ -61,7 +61,7 @@ func fetchStatus(ctx context.Context, address string) ([]byte, error) {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("no process answers: %w", err)
+		return nil, fmt.Errorf("no process answers: %w; is plimsoll run running, and --admin its admin.listen?", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxStatus))
