@@ -78,7 +78,7 @@ func benchOne(b *testing.B, keys int, limits ...*store.Limit) {
 	}
 }
 
-func bench64(b *testing.B, next func(*rand.Rand) int, keys int, limits ...*store.Limit) {
+func bench64(b *testing.B, walker func(*rand.Rand) func() int, keys int, limits ...*store.Limit) {
 	s, owners := benchStore(b, keys)
 	fill := newAsker(s, limits...)
 	for _, o := range owners {
@@ -90,9 +90,9 @@ func bench64(b *testing.B, next func(*rand.Rand) int, keys int, limits ...*store
 	var seed atomic.Uint64
 	b.RunParallel(func(pb *testing.PB) {
 		a, r := newAsker(s, limits...), rand.New(rand.NewPCG(seed.Add(1), 1))
-		walk := make([]int32, 1<<16)
+		walk, next := make([]int32, 1<<16), walker(r)
 		for i := range walk {
-			walk[i] = int32(next(r))
+			walk[i] = int32(next())
 		}
 		for i := uint16(0); pb.Next(); i++ {
 			a.ask(b, owners[walk[i]])
@@ -104,7 +104,7 @@ func BenchmarkHotKey(b *testing.B) {
 	for _, a := range []store.Algorithm{store.TokenBucket, store.FixedWindow} {
 		l := benchLimit(b, a)
 		b.Run(fmt.Sprintf("%s/goroutines=1", a), func(b *testing.B) { benchOne(b, 1, l) })
-		b.Run(fmt.Sprintf("%s/goroutines=64", a), func(b *testing.B) { bench64(b, func(*rand.Rand) int { return 0 }, 1, l) })
+		b.Run(fmt.Sprintf("%s/goroutines=64", a), func(b *testing.B) { bench64(b, func(*rand.Rand) func() int { return func() int { return 0 } }, 1, l) })
 	}
 }
 
@@ -143,12 +143,51 @@ func BenchmarkRequest(b *testing.B) {
 func BenchmarkThousandKeys(b *testing.B) {
 	l := benchLimit(b, store.TokenBucket)
 	b.Run("goroutines=1", func(b *testing.B) { benchOne(b, 1000, l) })
-	b.Run("goroutines=64", func(b *testing.B) { bench64(b, func(r *rand.Rand) int { return r.IntN(1000) }, 1000, l) })
+	b.Run("goroutines=64", func(b *testing.B) {
+		bench64(b, func(r *rand.Rand) func() int { return func() int { return r.IntN(1000) } }, 1000, l)
+	})
 }
 func BenchmarkMillionKeysZipf(b *testing.B) {
-	l := benchLimit(b, store.TokenBucket)
 	const keys = 1_000_000
-	b.Run("goroutines=64", func(b *testing.B) {
-		bench64(b, func(r *rand.Rand) int { return int(rand.NewZipf(r, 1.1, 1, keys-1).Uint64()) }, keys, l)
-	})
+	bench64(b, func(r *rand.Rand) func() int {
+		z := rand.NewZipf(r, 1.1, 1, keys-1)
+		return func() int { return int(z.Uint64()) }
+	}, keys, benchLimit(b, store.TokenBucket))
+}
+
+// BenchmarkMemory fills a store and reports what a key takes, all told, and how
+// long a collection takes with all of them.
+func BenchmarkMemory(b *testing.B) {
+	l := benchLimit(b, store.TokenBucket)
+	for _, keys := range []int{100_000, 700_000, 1_000_000, 1_200_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			for b.Loop() {
+				before := heap()
+				s, err := New(Config{MaxKeys: 2 * keys})
+				if err != nil {
+					b.Fatal(err)
+				}
+				a := newAsker(s, l)
+				for n := range uint64(keys) {
+					a.batch.Claims[0].Owner = store.Key{Hi: n * 0x9e3779b97f4a7c15, Lo: n}
+					if err := s.Claim(context.Background(), &a.batch); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(heap()-before)/float64(keys), "B/key")
+				begin := time.Now()
+				runtime.GC()
+				b.ReportMetric(float64(time.Since(begin).Microseconds())/1000, "ms/collection")
+				runtime.KeepAlive(s)
+			}
+		})
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -1,8 +1,11 @@
 package memstore
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -49,5 +52,47 @@ func TestKeysAreSpread(t *testing.T) {
 	}
 	if other := newHasher(16); other.key(store.Key{Lo: 1}, 5) == h.key(store.Key{Lo: 1}, 5) {
 		t.Error("two stores hash alike")
+	}
+}
+
+// An entry that became another key's between search and lock is not taken.
+func TestLockOfAnotherKey(t *testing.T) {
+	s, l := open(t, Config{}), bucket(t, "rate", limit.Per(1, time.Second), 1)
+	ask(t, s, begin, ownerOf(1), l)
+	k := s.hasher.key(ownerOf(1), l.ID)
+	at, found := s.locate(k)
+	if _, ok := at.lock(k.print); !found || !ok {
+		t.Fatal("the key's own entry")
+	}
+	word := at.entry.word.Load() &^ locked
+	at.entry.word.Store(word)
+	at.entry.name.Store(nameOf(k.print^1, 1))
+	if _, ok := at.lock(k.print); ok || at.entry.word.Load() != word {
+		t.Error("another key's entry was locked, or left locked")
+	}
+	at.shard.table.Store(&table{})
+	at.entry.word.Store(word | locked)
+	if _, ok := at.lock(k.print); ok {
+		t.Error("the entry of a table that was replaced was locked")
+	}
+}
+
+func TestHoldersAreUsedAgain(t *testing.T) {
+	s, slot, never := open(t, Config{}), slots(t, 5, time.Minute), bucket(t, "rate", limit.Per(1, time.Hour), 1)
+	ask(t, s, begin, ownerOf(1), never)
+	for range 1000 {
+		ask(t, s, begin, ownerOf(1), slot, never)                                  // refused: nothing is held
+		giveBack(t, s, ask(t, s, begin, ownerOf(1), slot), 0, 0)                   // held and given back
+		ask(t, s, begin+int64(serial.Load())*int64(time.Minute), ownerOf(1), slot) // held until its lease ends
+		_ = s.Claim(context.Background(), &store.Batch{Now: begin, Peek: true, Claims: []store.Claim{{Owner: ownerOf(1), Limit: slot, Cost: 1}}, Grants: make([]store.Grant, 1)})
+	}
+	blocks := 0
+	for i := range s.shards {
+		if b := s.shards[i].holders.blocks.Load(); b != nil {
+			blocks += len(*b)
+		}
+	}
+	if blocks != 1 {
+		t.Errorf("%d blocks of %d holders for one slot at a time", blocks, blockSize)
 	}
 }
