@@ -78,7 +78,17 @@ func (d *denials) find(owner Key, l *Limit, cost, now int64) (Grant, bool) {
 	}
 	wait, denied := waitFor(l, until-now, cost, known)
 	g.RetryAfter = time.Duration(wait)
+	g.Remaining = leftFor(l, until-now, known)
 	return g, denied
+}
+
+// leftFor is how many tokens are left when a cost, known, has to wait for a
+// time. Of a window that is not known, and 0 is said.
+func leftFor(l *Limit, wait, known int64) int64 {
+	if l.Algorithm != TokenBucket || wait <= 0 {
+		return 0
+	}
+	return max(0, known-1-(wait-1)/int64(l.GCRA.Interval()))
 }
 
 // waitFor is how long a cost has to wait when another one, known, has to wait
