@@ -80,14 +80,12 @@ func (w *crew) keep() {
 
 func (w *crew) dismiss() { close(*w.dismissed.Load()) }
 
-// leave waits for the members to go, for so long: a driver may hold some.
-func (w *crew) leave(wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+// settle waits until all members have gone, or for the end of patience.
+func (w *crew) settle(patience <-chan struct{}) {
 	for w.members.Load() > 0 {
 		select {
 		case <-w.gone:
-		case <-timer.C:
+		case <-patience:
 			return
 		}
 	}

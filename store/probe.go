@@ -115,4 +115,21 @@ func (l lane) run(ctx context.Context, wait time.Duration, f func(context.Contex
 	}
 }
 
+// settle waits until no call is under way, or for the end of patience.
+func (l lane) settle(patience <-chan struct{}) {
+	taken := 0
+	for taken < cap(l) {
+		select {
+		case l <- struct{}{}:
+			taken++
+			continue
+		case <-patience:
+		}
+		break
+	}
+	for range taken {
+		<-l
+	}
+}
+
 var errBusy = fmt.Errorf("%w: earlier calls of this kind have not ended", ErrUnavailable)

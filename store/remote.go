@@ -23,6 +23,7 @@ type remote struct {
 	running atomic.Bool   // without Run nothing would close the breaker, so nothing opens it
 
 	probes, syncs, renewals, returns lane
+	draining                         sync.Mutex // held by who empties the queue
 
 	failed, late, skipped, crowded, reclaimed, dropped, lost atomic.Uint64
 }
@@ -184,10 +185,26 @@ func (r *remote) returning(ctx context.Context) {
 	}
 }
 
-// drain sends what is in the queue, and reports whether all was sent. A batch
-// that may have arrived is not sent again, but for its slots, which know who
-// holds them: tokens given back twice would be tokens for nothing.
+// drain sends what is in the queue, and reports whether all was sent. One
+// goroutine does so at a time, and none leaves what another has put in since.
 func (r *remote) drain(wait time.Duration) (emptied bool) {
+	for r.queue.len() > 0 {
+		if !r.draining.TryLock() {
+			return true // it is being done
+		}
+		emptied = r.sendAll(wait)
+		r.draining.Unlock()
+		if !emptied {
+			return false
+		}
+	}
+	return true
+}
+
+// sendAll sends batch by batch. A batch that may have arrived is not sent
+// again, but for its slots, which know who holds them: tokens given back twice
+// would be tokens for nothing.
+func (r *remote) sendAll(wait time.Duration) bool {
 	for {
 		batch := r.queue.take(returnsAtOnce)
 		if len(batch) == 0 {
@@ -235,8 +252,19 @@ func (r *remote) run(ctx context.Context, onState func(State, error)) {
 	r.running.Store(false)
 	r.crew.dismiss()
 	group.Wait()
-	r.crew.leave(returnWait)
+	r.settle(returnWait)
 	r.breaker.update(func(h *health) { *h = health{} })
+}
+
+// settle waits for the calls that are under way, for so long: a driver may keep
+// some for ever.
+func (r *remote) settle(wait time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	r.crew.settle(ctx.Done())
+	for _, l := range []lane{r.probes, r.syncs, r.renewals, r.returns} {
+		l.settle(ctx.Done())
+	}
 }
 
 // reporting tells of changes of the state, in their order.
