@@ -555,8 +555,10 @@ func TestTheEndSendsWhatWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d.breakBy(slow)
+		d.breakBy(errs)
 		g.Return(t.Context(), returnsOf(first))
+		synctest.Wait() // it waits for another try
+		d.breakBy(slow)
 		stop()
 		if n := d.holds(Slots); n != 1 {
 			t.Errorf("%d slots are held at the end of Run", n)
