@@ -1,0 +1,84 @@
+package telemetry
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestBoundsAreInStepsOfOneTwoAndFive(t *testing.T) {
+	seconds := decisionLadder.seconds()
+	if !slices.Equal(seconds[:5], []float64{1e-6, 2e-6, 5e-6, 1e-5, 2e-5}) || seconds[bounds-1] != 10 {
+		t.Errorf("decisions: %v", seconds)
+	}
+	if seconds = requestLadder.seconds(); seconds[0] != 1e-4 || seconds[bounds-1] != 1000 {
+		t.Errorf("requests: %v", seconds)
+	}
+}
+
+// A duration is counted at the lowest bound that it does not exceed.
+func TestASlotIsTheFirstThatFits(t *testing.T) {
+	check := func(l *ladder, ns int64) bool {
+		want, found := slices.BinarySearch(l.bounds[:], ns)
+		_ = found // what is equal to a bound belongs to it
+		return l.slot(ns) == want
+	}
+	for _, l := range []*ladder{&decisionLadder, &requestLadder} {
+		for _, b := range l.bounds {
+			for _, ns := range []int64{b - 1, b, b + 1} {
+				if !check(l, ns) {
+					t.Errorf("%v is in slot %d", time.Duration(ns), l.slot(ns))
+				}
+			}
+		}
+		for _, ns := range []int64{0, 1, math.MaxInt64} {
+			if !check(l, ns) {
+				t.Errorf("%d ns are in slot %d", ns, l.slot(ns))
+			}
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		ns := rapid.Int64Range(0, math.MaxInt64).Draw(rt, "ns") >> rapid.IntRange(0, 62).Draw(rt, "shift")
+		if !check(&decisionLadder, ns) || !check(&requestLadder, ns) {
+			rt.Errorf("%d ns are in slots %d and %d", ns, decisionLadder.slot(ns), requestLadder.slot(ns))
+		}
+	})
+}
+
+func TestTheWalkToASlotIsShort(t *testing.T) {
+	for range 10_000 {
+		ns := rand.Int64() >> rand.IntN(63)
+		for _, l := range []*ladder{&decisionLadder, &requestLadder} {
+			if steps := l.slot(ns) - l.slot(1<<max(0, 63-leading(ns))>>1); steps > 2 {
+				t.Errorf("%d ns take %d steps", ns, steps)
+			}
+		}
+	}
+}
+
+// leading is the number of zero bits before the first one, of 63.
+func leading(ns int64) (n int) {
+	for n < 63 && ns>>(62-n) == 0 {
+		n++
+	}
+	return n
+}
+
+func TestDurationsBeforeZeroCountAsZero(t *testing.T) {
+	var h histogram
+	h.observe(&decisionLadder, -5)
+	h.observe(&decisionLadder, int64(time.Hour))
+	h.count()
+	var sum reading
+	sum.add(&h)
+	if sum.slots[0] != 1 || sum.slots[beyond] != 1 || sum.slots[untimed] != 1 {
+		t.Errorf("counted as %v", sum.slots)
+	}
+	if sum.timed() != 2 || sum.total() != 3 || sum.seconds() != 3600 {
+		t.Errorf("%d timed of %d, in %v s", sum.timed(), sum.total(), sum.seconds())
+	}
+}
