@@ -49,6 +49,11 @@ var Floors = Table{
 			Bans: []Ban{{"github.com/plimsoll-go/plimsoll/pipeline", "a driver keeps state; what a refusal does to a request is not its business"}},
 		},
 		{
+			Package: "store/redisstore", Level: 3,
+			Why:  driverWhy,
+			Bans: []Ban{{"github.com/plimsoll-go/plimsoll/pipeline", "a driver keeps state; what a refusal does to a request is not its business"}},
+		},
+		{
 			Package: "stages/*", Level: 3,
 			Why: "a stage answers for itself; order, mode, faults and unwinding are the pipeline's, wiring is the configuration's",
 		},

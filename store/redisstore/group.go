@@ -1,0 +1,167 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// group gathers the claims that arrive while others are under way, and lets
+// them leave together. The goroutines that send come when there is work, at
+// most one for each connection, and go when there is none.
+type group struct {
+	send    func([]*call)
+	senders int // at most
+	bound   int // of waiting
+
+	mu      sync.Mutex
+	waiting []*call
+	sending int // senders at work
+}
+
+// call is one batch on its way. It has a copy of it: when the answer comes, the
+// asker may be gone and its request in use again.
+type call struct {
+	batch store.Batch
+	job   job
+	begun time.Time
+	fate  atomic.Uint32
+	err   error
+	done  chan struct{}
+}
+
+// The fates of a call.
+const (
+	asked uint32 = iota
+	answered
+	left // the asker is gone
+)
+
+// atOnce bounds how many claims leave together, so that one pipeline keeps
+// the server from nobody for long.
+const atOnce = 128
+
+func newGroup(senders, bound int, send func([]*call)) *group {
+	return &group{send: send, senders: senders, bound: bound}
+}
+
+// ask sends a batch and waits for its grants.
+func (g *group) ask(ctx context.Context, b *store.Batch, j job) error {
+	c := &call{batch: *b, job: j, begun: time.Now(), done: make(chan struct{})}
+	c.batch.Claims, c.batch.Grants = slices.Clone(b.Claims), make([]store.Grant, len(b.Grants))
+	if !g.enter(c) {
+		return errFull
+	}
+	if err := c.wait(ctx, b.Budget); err != nil {
+		return err
+	}
+	if c.err == nil {
+		copy(b.Grants, c.batch.Grants)
+	}
+	return c.err
+}
+
+// enter puts a call into the queue, and sees to it that somebody sends it.
+func (g *group) enter(c *call) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) >= g.bound {
+		g.waiting = slices.DeleteFunc(g.waiting, (*call).gone)
+	}
+	if len(g.waiting) >= g.bound {
+		return false
+	}
+	g.waiting = append(g.waiting, c)
+	if g.sending < g.senders {
+		g.sending++
+		go g.work()
+	}
+	return true
+}
+
+// work sends what waits until nothing does.
+func (g *group) work() {
+	for {
+		calls := g.next()
+		if calls == nil {
+			return
+		}
+		g.send(calls)
+	}
+}
+
+// next takes what leaves together. Whose asker is gone already is not sent.
+func (g *group) next() (calls []*call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for n < len(g.waiting) && len(calls) < atOnce {
+		if c := g.waiting[n]; !c.gone() {
+			calls = append(calls, c)
+		}
+		n++
+	}
+	g.waiting = slices.Delete(g.waiting, 0, n)
+	if calls == nil {
+		g.sending--
+	}
+	return calls
+}
+
+func (c *call) gone() bool { return c.fate.Load() == left }
+
+// deliver hands an answer to its asker, and reports whether it is still there.
+func (c *call) deliver() bool {
+	if !c.fate.CompareAndSwap(asked, answered) {
+		return false
+	}
+	close(c.done)
+	return true
+}
+
+// wait waits for the answer, no longer than the budget unless that is 0.
+func (c *call) wait(ctx context.Context, budget time.Duration) (err error) {
+	var late <-chan time.Time
+	if budget > 0 {
+		timer := time.NewTimer(budget)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-c.done:
+		return nil
+	case <-late:
+		err = errLate
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if c.fate.CompareAndSwap(asked, left) {
+		return err
+	}
+	<-c.done // it came just now
+	return nil
+}
+
+// granted is what gives back all that the batch was granted.
+func (c *call) granted() (back []store.Return) {
+	b, now := &c.batch, c.batch.Now+int64(time.Since(c.begun))
+	if b.Peek {
+		return nil
+	}
+	passed := [2]bool{true, true}
+	for i := range b.Claims {
+		passed[b.Claims[i].Group] = passed[b.Claims[i].Group] && b.Grants[i].OK
+	}
+	passed[store.Shadow] = passed[store.Shadow] && passed[store.Enforced]
+	for i := range b.Claims {
+		if cl := &b.Claims[i]; passed[cl.Group] {
+			back = append(back, store.Return{ID: b.ID, Owner: cl.Owner, Limit: cl.Limit, Handle: b.Grants[i].Handle,
+				At: b.Now, Now: now, Tokens: cl.Cost})
+		}
+	}
+	return back
+}

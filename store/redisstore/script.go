@@ -1,0 +1,96 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // Redis names scripts so
+	_ "embed"
+	"encoding/hex"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed common.lua
+var common string
+
+//go:embed claim.lua
+var claimSource string
+
+//go:embed settle.lua
+var settleSource string
+
+//go:embed swap.lua
+var swapSource string
+
+// script is one of the scripts, with the name that servers give it.
+type script struct {
+	source, hash string
+	mu           sync.Mutex
+	loads        int // how often it was loaded
+}
+
+func newScript(source string) *script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // not for security
+	return &script{source: source, hash: hex.EncodeToString(sum[:])}
+}
+
+// seen is a number to hand to load when the script turns out to be missing.
+func (s *script) seen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loads
+}
+
+// load teaches the server the script, unless somebody did so since it was seen.
+func (s *script) load(ctx context.Context, client redis.UniversalClient, seen int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loads != seen {
+		return nil
+	}
+	if err := client.ScriptLoad(ctx, s.source).Err(); err != nil {
+		return err
+	}
+	s.loads++
+	return nil
+}
+
+// job is one call of a script.
+type job struct {
+	keys []string
+	args []any
+	cmd  *redis.Cmd
+}
+
+// run sends calls of a script together, and again those that did not run
+// because the server does not know it. No other call is ever sent twice.
+func (s *script) run(ctx context.Context, client redis.UniversalClient, jobs []job) {
+	seen := s.seen()
+	s.send(ctx, client, jobs)
+	var missing []int
+	for i := range jobs {
+		if err := jobs[i].cmd.Err(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 || s.load(ctx, client, seen) != nil {
+		return
+	}
+	again := make([]job, len(missing))
+	for i, n := range missing {
+		again[i] = jobs[n]
+	}
+	s.send(ctx, client, again)
+	for i, n := range missing {
+		jobs[n].cmd = again[i].cmd
+	}
+}
+
+func (s *script) send(ctx context.Context, client redis.UniversalClient, jobs []job) {
+	pipe := client.Pipeline()
+	for i := range jobs {
+		jobs[i].cmd = pipe.EvalSha(ctx, s.hash, jobs[i].keys, jobs[i].args...)
+	}
+	_, _ = pipe.Exec(ctx) // each call has its own error
+}

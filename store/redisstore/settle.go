@@ -1,0 +1,104 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// Return gives back slots, and gives back, charges or resets tokens, in one
+// round trip. It is sent once: what may have arrived is not sent again.
+func (s *Store) Return(ctx context.Context, returns []store.Return) error {
+	return s.settle(ctx, "return", returns, whatOf)
+}
+
+// Renew prolongs the leases of slots that are still held, in one round trip.
+func (s *Store) Renew(ctx context.Context, held []store.Return) error {
+	return s.settle(ctx, "renew", held, func(r *store.Return) string {
+		if r.Limit.Kind == store.Slots {
+			return "renew"
+		}
+		return ""
+	})
+}
+
+// whatOf is the word of the script for a return; none if it changes nothing.
+func whatOf(r *store.Return) string {
+	switch {
+	case r.Limit.Kind == store.Slots:
+		return "free"
+	case r.Reset:
+		return "reset"
+	case r.Tokens < 0:
+		return "charge"
+	case r.Tokens == 0:
+		return ""
+	case r.AnyGrant:
+		return "any"
+	}
+	return "give"
+}
+
+func (s *Store) settle(ctx context.Context, operation string, returns []store.Return, what func(*store.Return) string) error {
+	var errs []error
+	jobs := make([]job, 0, len(returns))
+	for i := range returns {
+		word := what(&returns[i])
+		if word == "" {
+			continue
+		}
+		j, err := s.settlement(&returns[i], word)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("redisstore: %s: %w: %w", operation, store.ErrKey, err))
+			continue
+		}
+		jobs = append(jobs, j)
+	}
+	if len(jobs) > 0 {
+		s.settles.run(ctx, s.client, jobs)
+	}
+	for i := range jobs {
+		if err := jobs[i].cmd.Err(); err != nil {
+			errs = append(errs, wrap(operation, err))
+		}
+	}
+	return join(errs)
+}
+
+// join is all errors, and about keys only if all of them are: an error about
+// one key must not hide that the store is gone.
+func join(errs []error) error {
+	for _, err := range errs {
+		if !errors.Is(err, store.ErrKey) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settlement is the call of the script for one return. Between grant and
+// return, time is what the asker's clock says, which is the same one twice.
+func (s *Store) settlement(r *store.Return, what string) (job, error) {
+	t, err := termsOf(r.Limit)
+	if err != nil {
+		return job{}, err
+	}
+	packed := t.append(make([]byte, 0, 64))
+	packed = appendFigure(packed, math.Abs(float64(r.Tokens)))
+	packed = appendFigure(packed, float64(r.Handle))
+	packed = appendFigure(packed, float64(elapsed(r.At, r.Now)))
+	return job{
+		keys: []string{s.keyOf(r.Owner, r.Limit)},
+		args: append(s.header(), what, r.ID.AppendTo(nil), packed),
+	}, nil
+}
+
+// elapsed is microseconds, rounded up.
+func elapsed(from, to int64) uint64 {
+	ns := uint64(max(from, to)) - uint64(from)
+	return ns/uint64(time.Microsecond) + min(ns%uint64(time.Microsecond), 1)
+}

@@ -1,0 +1,59 @@
+-- Settles what one claim was granted.
+--
+-- KEYS: one. ARGV: clock, grace in ms, what to do, the request's id, and the
+-- limit with the figures of the return, in one record.
+local now, grace = clock(ARGV[1]), tonumber(ARGV[2])
+local what, id, l, key = ARGV[3], ARGV[4], {}, KEYS[1]
+local tokens, handle, elapsed
+l.id, l.fp, l.unit, l.interval, l.cap, tokens, handle, elapsed = struct.unpack('>c8c8dddddd', ARGV[5])
+
+if what == 'free' then
+  return redis.call('ZREM', key, id)
+end
+if what == 'renew' then
+  local ends = redis.call('ZSCORE', key, id)
+  if not ends or tonumber(ends) <= now then return 0 end
+  redis.call('ZADD', key, string.format('%.0f', now + l.unit), id)
+  last(key, l.unit, grace)
+  return 1
+end
+
+local o = load(key, now)
+local c = o.states[l.id]
+if what == 'charge' then
+  c = state(o, l, now)
+  if c.word == 0 then carry(c, l, now) end
+  if c.unit > 0 then
+    c.word = max(c.word, min(c.word + min(tokens * c.interval, c.cap), c.cap))
+  else
+    c.word = c.word + min(tokens, max(0, c.cap - c.word))
+  end
+  save(o, now, grace)
+  return 1
+end
+if not c or c.word == 0 then return 0 end
+
+-- remaining is what a bucket would still owe of the debt that the grant led to.
+local function remaining() return handle - min(handle, elapsed * l.unit) end
+
+local most, taken = c.word, now - elapsed
+if what == 'reset' then
+  c.word = 0
+elseif what == 'any' then
+  taken = now
+elseif l.fp ~= c.fp and l.unit > 0 then -- whole tokens that have not refilled
+  tokens = min(tokens, down(remaining(), l.interval))
+elseif l.fp ~= c.fp then
+  if now - handle >= l.interval then tokens = 0 end
+elseif c.unit > 0 then
+  most = remaining()
+else
+  taken = max(taken, handle)
+end
+if c.unit > 0 then
+  c.word = c.word - min(c.word, most, tokens * c.interval)
+elseif taken >= c.at and taken - c.at < c.interval then
+  c.word = c.word - min(c.word, tokens)
+end
+save(o, now, grace)
+return 1

@@ -1,0 +1,112 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// Store is a store.Driver on a Redis server, alone or watched by sentinels.
+type Store struct {
+	client   redis.UniversalClient
+	prefix   string
+	patience time.Duration
+	grace    int           // ms that keys outlive what they hold
+	clock    func() string // empty: the server's
+	group    *group
+
+	claims, settles, swaps *script
+}
+
+var _ store.Driver = (*Store)(nil)
+
+// grace keeps a key for a second longer than what it holds: a clock that is a
+// little behind finds it still.
+const grace = 1000
+
+// New prepares a store. It does not speak to the server, which may be down.
+func New(c Config) (*Store, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		client: client, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" },
+		claims: newScript(common + claimSource), settles: newScript(common + settleSource), swaps: newScript(swapSource),
+	}
+	s.group = newGroup(c.Connections, c.Queue, s.commit)
+	return s, nil
+}
+
+// Close ends the connections; calls that are under way fail.
+func (s *Store) Close() error { return s.client.Close() }
+
+// Claim decides a batch in one round trip, or fails when its budget is spent.
+// A batch without a budget waits for as long as the context.
+func (s *Store) Claim(ctx context.Context, b *store.Batch) error {
+	if len(b.Grants) != len(b.Claims) {
+		return fmt.Errorf("redisstore: claim: %d claims with room for %d grants", len(b.Claims), len(b.Grants))
+	}
+	if len(b.Claims) == 0 {
+		return nil
+	}
+	keys, args, err := s.encode(b)
+	if err != nil {
+		return fmt.Errorf("redisstore: claim: %w", err)
+	}
+	return s.group.ask(ctx, b, job{keys: keys, args: args})
+}
+
+// commit sends calls together, and gives back what came for nobody.
+func (s *Store) commit(calls []*call) {
+	ctx := context.Background()
+	jobs := make([]job, len(calls))
+	for i, c := range calls {
+		jobs[i] = c.job
+	}
+	s.claims.run(ctx, s.client, jobs)
+	var ghosts []store.Return
+	for i, c := range calls {
+		c.err = answerTo(jobs[i].cmd, c.batch.Grants)
+		if !c.deliver() && c.err == nil {
+			ghosts = append(ghosts, c.granted()...)
+		}
+	}
+	if len(ghosts) > 0 {
+		_ = s.Return(ctx, ghosts) // or leases and refills bring them back
+	}
+}
+
+func answerTo(cmd *redis.Cmd, grants []store.Grant) error {
+	answer, err := cmd.Text()
+	if err != nil {
+		return wrap("claim", err)
+	}
+	return decode(answer, grants)
+}
+
+// wrap tells errors that are about one key from those that are about the store.
+func wrap(operation string, err error) error {
+	for _, about := range []string{"WRONGTYPE", "BADDATA", "CROSSSLOT", "MOVED ", "ASK ", "TRYAGAIN"} {
+		if strings.Contains(err.Error(), about) {
+			return fmt.Errorf("redisstore: %s: %w: %w", operation, store.ErrKey, err)
+		}
+	}
+	return fmt.Errorf("redisstore: %s: %w", operation, err)
+}
+
+var (
+	errLate = fmt.Errorf("redisstore: claim: %w: no answer within the budget", store.ErrUnavailable)
+	errFull = fmt.Errorf("redisstore: claim: %w: too many claims wait", store.ErrUnavailable)
+	errSync = errors.New("redisstore: sync: not supported yet")
+)
