@@ -42,6 +42,13 @@ type Store struct {
 	Driver string        `json:"driver"`
 	State  string        `json:"state"` // ok, degraded or down
 	Budget time.Duration `json:"budget_ns"`
+
+	// Of the table in this process's memory: its keys, the bound of their
+	// number, and the claims that were decided by the state which keys share
+	// for which there was no room.
+	Keys    int64  `json:"keys"`
+	MaxKeys int64  `json:"max_keys"`
+	Spilled uint64 `json:"spilled"`
 }
 
 // Stage is one entry of the plan.

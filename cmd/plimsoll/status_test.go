@@ -23,7 +23,7 @@ func sample(t *testing.T) []byte {
 			Error: "plimsoll.yaml:3:1: nonsense\nplimsoll.yaml:4:1: more of it", Refused: time.Unix(3000, 0).UTC(),
 			AfterRestart: []string{"listen", "store.driver"},
 		},
-		Store: admin.Store{Driver: "memory", State: "degraded"},
+		Store: admin.Store{Driver: "memory", State: "degraded", Keys: 1000, MaxKeys: 1000, Spilled: 8},
 		Stages: []admin.Stage{
 			{Name: "ratelimit-trial", Kind: "ratelimit", Mode: "shadow", OnFault: "local"},
 			{Name: "workershed", Kind: "workershed", Mode: "enforce", OnFault: "open", Detail: map[string]any{
@@ -54,7 +54,8 @@ configuration plimsoll.yaml, generation 3 since 1970-01-01T00:33:20Z
     plimsoll.yaml:3:1: nonsense
     plimsoll.yaml:4:1: more of it
   counts only after the next start: listen, store.driver
-store memory is degraded; 7 requests in flight
+store memory is degraded; requests in flight: 7
+  no room for every caller (1000 of 1000 keys in use): 8 claims were decided together; see store.max_keys
 
 STAGE             MODE      ON FAULT   REFUSED   WOULD REFUSE   FAULTS
 ratelimit-trial   shadow    local      0         9              0

@@ -21,7 +21,12 @@ func writeTable(w io.Writer, body []byte) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "plimsoll %s, %s for %v: %s → %s\n", s.Version, s.State, s.Uptime.Round(time.Second), s.Listen, s.Upstream)
 	configurationLines(&text, &s.Config)
-	fmt.Fprintf(&text, "store %s is %s; %d requests in flight\n\n", s.Store.Driver, s.Store.State, s.InFlight)
+	fmt.Fprintf(&text, "store %s is %s; requests in flight: %d\n", s.Store.Driver, s.Store.State, s.InFlight)
+	if s.Store.Spilled > 0 {
+		fmt.Fprintf(&text, "  no room for every caller (%d of %d keys in use): %d claims were decided together; see store.max_keys\n",
+			s.Store.Keys, s.Store.MaxKeys, s.Store.Spilled)
+	}
+	text.WriteString("\n")
 	stagesTable(&text, &s)
 	text.WriteString("\n")
 	worker := workerOf(&s)

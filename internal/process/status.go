@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
+	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/stages/fleetshed"
 	"github.com/plimsoll-go/plimsoll/stages/workershed"
@@ -20,9 +21,7 @@ func (p *Process) Status() admin.Status {
 		Version: p.config.Version, State: *p.state.Load(), Started: p.started, Uptime: time.Since(p.started),
 		Listen: string(p.began.Listen), Upstream: string(p.began.Upstream), InFlight: p.pipeline.InFlight(),
 		Config: p.configuration(),
-		Store: admin.Store{
-			Driver: string(p.began.Store.Driver), State: built.Live.Guard().State().String(), Budget: p.began.Store.Budget,
-		},
+		Store:  p.store(built.Live),
 		Counts: p.tally.Counts(),
 	}
 	plan := p.pipeline.Plan()
@@ -33,6 +32,14 @@ func (p *Process) Status() admin.Status {
 		})
 	}
 	return s
+}
+
+func (p *Process) store(live *config.Live) admin.Store {
+	table := live.Memory().Stats()
+	return admin.Store{
+		Driver: string(p.began.Store.Driver), State: live.Guard().State().String(), Budget: p.began.Store.Budget,
+		Keys: table.Keys, MaxKeys: table.MaxKeys, Spilled: table.Spilled,
+	}
 }
 
 func (p *Process) configuration() admin.Configuration {
