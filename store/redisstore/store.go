@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -108,5 +107,4 @@ func wrap(operation string, err error) error {
 var (
 	errLate = fmt.Errorf("redisstore: claim: %w: no answer within the budget", store.ErrUnavailable)
 	errFull = fmt.Errorf("redisstore: claim: %w: too many claims wait", store.ErrUnavailable)
-	errSync = errors.New("redisstore: sync: not supported yet")
 )

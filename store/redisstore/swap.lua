@@ -1,13 +1,16 @@
 -- Reads a record with the server's clock, or replaces it if it is still the one
--- that was read.
+-- that was read: its first 16 bytes are new with every write.
 --
--- KEYS: one. ARGV: nothing to read; or its old value, its new one, and for how
--- many ms it holds.
-local value = redis.call('GET', KEYS[1]) or ''
-if #ARGV == 0 then
-  local t = redis.call('TIME')
-  return {value, t[1], t[2]}
+-- KEYS: one. ARGV: clock (empty: the server's); to write also the first bytes
+-- of what was read, what to write, and for how many ms it holds.
+local function clock(given)
+  if given ~= '' then return {string.sub(given, 1, -7), string.sub(given, -6)} end
+  return redis.call('TIME')
 end
-if value ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+if #ARGV == 1 then
+  local t = clock(ARGV[1])
+  return {redis.call('GET', KEYS[1]) or '', t[1], t[2]}
+end
+if redis.call('GETRANGE', KEYS[1], 0, 15) ~= ARGV[2] then return 0 end
+redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
 return 1
