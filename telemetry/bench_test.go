@@ -12,10 +12,10 @@ import (
 func BenchmarkDecision(b *testing.B) {
 	observer := made(b, Config{})
 	p := observed(b, observer, pipeline.Entry{Name: "limit", Kind: "ratelimit", Stage: refusing("refused", pipeline.RateLimited)})
-	for name, host := range map[string]string{"admitted": "", "refused": "refused"} {
-		r := &pipeline.Request{Subject: match.Subject{Host: host}}
+	for _, c := range []struct{ name, host string }{{"admitted", ""}, {"refused", "refused"}} {
+		r := &pipeline.Request{Subject: match.Subject{Host: c.host}}
 		d := p.Acquire(b.Context(), r)
-		b.Run(name, func(b *testing.B) {
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				observer.Decided(r, d)

@@ -36,15 +36,32 @@ type entries struct {
 
 	known  atomic.Pointer[map[entryName]*entry] // replaced as a whole when a name comes new
 	adding sync.Mutex                           // one writer of known at a time
+
+	// places remembers whose counts were found last for an index in the plan.
+	// Comparing names costs a tenth of a look into known: they are the same
+	// strings until the plan changes.
+	places [32]atomic.Pointer[place]
 }
 
-// of is the counts of an entry.
-func (s *entries) of(name, kind string) *entry {
+// place is an entry as a plan names it, with its counts.
+type place struct {
+	entryName
+	*entry
+}
+
+// of is the counts of an entry that stands in a plan at an index.
+func (s *entries) of(index uint8, name, kind string) *entry {
 	key := entryName{name, kind}
-	if e := s.all()[key]; e != nil {
-		return e
+	last := &s.places[int(index)%len(s.places)]
+	if p := last.Load(); p != nil && p.entryName == key {
+		return p.entry
 	}
-	return s.add(key)
+	e := s.all()[key]
+	if e == nil {
+		e = s.add(key)
+	}
+	last.Store(&place{key, e})
+	return e
 }
 
 func (s *entries) all() map[entryName]*entry {

@@ -176,7 +176,7 @@ func TestAScrapeIsSmall(t *testing.T) {
 	for i := range 16 {
 		for _, class := range priority.All {
 			for reason := range pipeline.Reason(2) {
-				cell := observer.entries.of(fmt.Sprint("concurrency-limit-", i), "concurrency")
+				cell := observer.entries.of(0, fmt.Sprint("concurrency-limit-", i), "concurrency")
 				cell.refusals[0][i%2][class.Index()][1+reason].Add(1 << 40)
 			}
 		}

@@ -11,6 +11,17 @@ type timed struct {
 	reading
 }
 
+// Points is the values of a counter or gauge now; none of a histogram and of
+// what is not defined. Points with the value 0 are left out for refusals and
+// for the faults of entries.
+func (t *Telemetry) Points(m Metric) []Point {
+	d := find(m)
+	if d == nil || d.Type == HistogramType {
+		return nil
+	}
+	return t.points(d)
+}
+
 // points is a metric's values now, fit for any exporter.
 func (t *Telemetry) points(d *Definition) []Point {
 	if d.read == nil {

@@ -100,12 +100,12 @@ func (t *Telemetry) Fault(r *pipeline.Request, entry int, f pipeline.Fault) {
 		return
 	}
 	e := r.Entry(pipeline.Decision{Entry: uint8(entry)})
-	t.entries.of(e.Name, e.Kind).faults[kind].Add(1)
+	t.entries.of(uint8(entry), e.Name, e.Kind).faults[kind].Add(1)
 }
 
 func (t *Telemetry) refused(r *pipeline.Request, d pipeline.Decision, mode pipeline.Mode) {
 	e := r.Entry(d)
-	cell := t.entries.of(e.Name, e.Kind)
+	cell := t.entries.of(d.Entry, e.Name, e.Kind)
 	cell.refusals[t.place(r)][mode][r.Class.Index()][min(d.Reason, pipeline.Reasons)].Add(1)
 }
 

@@ -74,8 +74,8 @@ func TestCountsAreExact(t *testing.T) {
 					rt.Errorf("class %d ended as %d: %d, want %d", class, end, sum.total(), released[class][end])
 				}
 			}
-			refusals := observer.entries.of("one", "one").refused(pipeline.Enforce, class, pipeline.RateLimited) +
-				observer.entries.of("two", "two").refused(pipeline.Enforce, class, pipeline.FleetShed)
+			refusals := observer.entries.of(0, "one", "one").refused(pipeline.Enforce, class, pipeline.RateLimited) +
+				observer.entries.of(1, "two", "two").refused(pipeline.Enforce, class, pipeline.FleetShed)
 			if refusals != decided[class][rejected] {
 				rt.Errorf("class %d: %d refusals, want %d", class, refusals, decided[class][rejected])
 			}
@@ -100,7 +100,7 @@ func TestCountingAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	sum := observer.decided(priority.Normal.Index(), rejected)
-	refused := observer.entries.of("one", "one").refused(pipeline.Enforce, priority.Normal.Index(), pipeline.RateLimited)
+	refused := observer.entries.of(0, "one", "one").refused(pipeline.Enforce, priority.Normal.Index(), pipeline.RateLimited)
 	if sum.total() != workers*each || refused != workers*each {
 		t.Errorf("%d decisions and %d refusals, want %d of both", sum.total(), refused, workers*each)
 	}
