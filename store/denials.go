@@ -68,6 +68,9 @@ func (d *denials) find(owner Key, l *Limit, cost, now int64) (Grant, bool) {
 	if e.holds.Load() <= now || e.owner.Load() != mark || e.print.Load() != l.Fingerprint {
 		return Grant{}, false
 	}
+	if e.holds.Load() > plus(now, 2*int64(askAgain)) { // of a clock that was ahead of the asker's
+		return Grant{}, false
+	}
 	until, known, reset := e.until.Load(), e.cost.Load(), e.reset.Load()
 	if version&1 != 0 || e.version.Load() != version {
 		return Grant{}, false

@@ -231,6 +231,47 @@ func TestADenialIsAskedAgainAfterASecond(t *testing.T) {
 	}
 }
 
+// A refusal of a moment that for the asker is far ahead holds for as long as it
+// would for the one who got it, or one odd stamp would deny an owner for hours.
+func TestADenialOfAClockAheadIsNotHeeded(t *testing.T) {
+	l, err := NewTokens("l", TokenBucket, limit.Per(1, time.Second), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ahead, want := range map[time.Duration]bool{0: true, time.Millisecond: true, 2 * time.Second: false, time.Hour: false, math.MaxInt64 - 5*time.Hour: false} {
+		var d denials
+		now := int64(time.Hour)
+		c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
+		d.remember(&c, &Grant{RetryAfter: 3 * time.Second}, now+int64(ahead))
+		if g, denied := d.find(c.Owner, l, 1, now); denied != want {
+			t.Errorf("refused %v ahead: denied %v, want %v; %+v", ahead, denied, want, g)
+		}
+	}
+}
+
+// Of several refusals the one that no waiting helps is the answer.
+func TestDeniedAnySaysNeverBeforeAnyWait(t *testing.T) {
+	small, err := NewTokens("small", TokenBucket, limit.Per(1, time.Second), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, err := NewTokens("large", TokenBucket, limit.Per(1, time.Second), 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := NewGuard(nothing{}, GuardConfig{})
+	owner, now := KeyOf("a"), int64(time.Hour)
+	for _, l := range []*Limit{small, large} {
+		g.denials.remember(&Claim{Owner: owner, Limit: l, Cost: 1}, &Grant{RetryAfter: time.Second}, now)
+	}
+	for _, order := range [][]*Limit{{small, large}, {large, small}} {
+		i, grant, denied := g.DeniedAny([]Claim{{Owner: owner, Limit: order[0], Cost: 4}, {Owner: owner, Limit: order[1], Cost: 4}}, now)
+		if !denied || order[i] != small || grant.RetryAfter != Never {
+			t.Errorf("the answer is %+v of %s", grant, order[i].Name)
+		}
+	}
+}
+
 func TestFullSlotsAreRememberedForAMoment(t *testing.T) {
 	l, err := NewSlots("s", 3, time.Second)
 	if err != nil {
