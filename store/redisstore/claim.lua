@@ -94,8 +94,9 @@ if granted[0] and not peek then
     if granted[l.group] then
       if l.slot then
         local lease = l.unit
-        redis.call('ZREMRANGEBYSCORE', l.key, '-inf', string.format('%.0f', now))
+        -- First what a full server refuses: after one write it lets all others pass.
         redis.call('ZADD', l.key, string.format('%.0f', now + lease), id)
+        redis.call('ZREMRANGEBYSCORE', l.key, '-inf', string.format('%.0f', now))
         last(l.key, lease, grace)
       elseif l.cost > 0 then
         owners[l.key].states[l.id] = base[l.name]

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -112,3 +113,12 @@ func (c *Config) readURL(o *redis.UniversalOptions) error {
 	}
 	return nil
 }
+
+// Silence stops the client library from writing to the standard error, for all
+// its users in this process. It writes a line for each connection that fails,
+// which is many a second while a server is down; the store returns all errors.
+func Silence() { redis.SetLogger(silent{}) }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}

@@ -120,3 +120,8 @@ func (w *watch) wind(s *Store) {
 	s.grace = int(time.Hour / time.Millisecond)
 	s.clock = func() string { return strconv.FormatInt(w.read()/int64(time.Microsecond), 10) }
 }
+
+func TestMain(m *testing.M) {
+	Silence()
+	os.Exit(m.Run())
+}

@@ -16,7 +16,7 @@ import (
 // what Ledger.MarshalBinary wrote.
 const (
 	markSize = 16
-	attempts = 20
+	attempts = 50
 	ledgerMS = 600_000 // a ledger nobody writes to for so long is as good as none
 )
 
@@ -96,7 +96,7 @@ type result interface {
 
 // pause lets workers that met go on one after the other.
 func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(mathrand.N(time.Duration(attempt+1) * time.Millisecond))
+	timer := time.NewTimer(mathrand.N(min(time.Duration(attempt+1)*time.Millisecond, 20*time.Millisecond)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -1,0 +1,99 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// line is a group whose sender waits until it is let go.
+type line struct {
+	*group
+	mu   sync.Mutex
+	sent [][]*call
+	gate chan struct{}
+}
+
+func newLine(senders, bound int) *line {
+	l := &line{gate: make(chan struct{})}
+	l.group = newGroup(senders, bound, func(calls []*call) {
+		l.mu.Lock()
+		l.sent = append(l.sent, calls)
+		l.mu.Unlock()
+		<-l.gate
+		for _, c := range calls {
+			c.deliver()
+		}
+	})
+	return l
+}
+
+// Who comes while calls are under way leaves together; who left before is not
+// sent, and nobody waits for longer than its budget.
+func TestGroupCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(1, 1000)
+		errs := make(chan error, 300)
+		ask := func(budget time.Duration) {
+			go func() { errs <- l.ask(context.Background(), &store.Batch{Budget: budget}, job{}) }()
+			synctest.Wait()
+		}
+		ask(time.Hour)
+		for range 20 {
+			ask(time.Second)
+		}
+		for range atOnce + 5 {
+			ask(time.Hour)
+		}
+		begun := time.Now()
+		for range 20 {
+			if err := <-errs; !errors.Is(err, store.ErrUnavailable) || time.Since(begun) != time.Second {
+				t.Fatalf("after %s: %v", time.Since(begun), err)
+			}
+		}
+		close(l.gate)
+		for range 1 + atOnce + 5 {
+			if err := <-errs; err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if len(l.sent) != 3 || len(l.sent[0]) != 1 || len(l.sent[1]) != atOnce || len(l.sent[2]) != 5 {
+			t.Errorf("%d groups left", len(l.sent))
+		}
+		if l.sending != 0 {
+			t.Error("a sender is left over")
+		}
+	})
+}
+
+// The queue is bounded; those who left it make room.
+func TestGroupIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(2, 3)
+		ctx, cancel := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		for range 2 + 3 {
+			wg.Go(func() { _ = l.ask(ctx, &store.Batch{}, job{}) })
+			synctest.Wait()
+		}
+		if err := l.ask(context.Background(), &store.Batch{}, job{}); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("the queue is full: %v", err)
+		}
+		cancel()
+		wg.Wait()
+		wg.Go(func() {
+			if err := l.ask(context.Background(), &store.Batch{}, job{}); err != nil {
+				t.Errorf("there is room again: %v", err)
+			}
+		})
+		synctest.Wait()
+		close(l.gate)
+		wg.Wait()
+	})
+}
