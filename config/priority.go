@@ -62,7 +62,7 @@ type RuleMatch struct {
 
 // RequestMatch is what can be asked of any request.
 type RequestMatch struct {
-	// The HTTP methods; any of them.
+	// The HTTP methods; any of them. GET means HEAD, too, since servers answer it by the same work.
 	Methods []Method `yaml:"method" single:"true" items:"1..9" absent:"every method" example:"[POST, PUT]"`
 	// The host that the request names, without a port.
 	Host Host `yaml:"host" absent:"every host" example:"api.example.com"`

@@ -26,7 +26,7 @@ type Subject struct {
 // Rule says which requests are meant. Fields that are empty do not restrict;
 // those that are set must all agree. The zero Rule means every request.
 type Rule struct {
-	Methods []string          // GET, POST, …; any of them
+	Methods []string          // GET, POST, …; any of them, and HEAD where GET is
 	Host    string            // without a port, in any letter case
 	Path    string            // pattern in the syntax of Table, host included
 	Header  map[string]string // name → exact value, prefix ending in *, or * for "present"
@@ -135,6 +135,9 @@ func parseMethods(list []string) (set methodSet, err error) {
 			return 0, fmt.Errorf("match: unknown method %q, allowed: %s", m, strings.Join(methods[:], ", "))
 		}
 		set |= bit
+	}
+	if set&methodBit("GET") != 0 { // servers answer HEAD by the work of GET: it must not be a way around
+		set |= methodBit("HEAD")
 	}
 	return set, nil
 }
