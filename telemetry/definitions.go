@@ -22,23 +22,25 @@ const (
 	InFlight  Metric = "plimsoll.in_flight"
 	EntryMode Metric = "plimsoll.entry.mode"
 
-	Serving            Metric = "plimsoll.serving"
-	StoreState         Metric = "plimsoll.store.state"
-	ConfigGeneration   Metric = "plimsoll.config.generation"
-	ConfigOK           Metric = "plimsoll.config.ok"
-	BuildInfo          Metric = "plimsoll.build.info"
-	WorkerLimit        Metric = "plimsoll.workershed.limit"
-	WorkerInFlight     Metric = "plimsoll.workershed.in_flight"
-	WorkerQueued       Metric = "plimsoll.workershed.queued"
-	WorkerStreams      Metric = "plimsoll.workershed.streams"
-	WorkerShed         Metric = "plimsoll.workershed.shed"
-	WorkerUtilization  Metric = "plimsoll.workershed.utilization"
-	WorkerQueueRunning Metric = "plimsoll.workershed.run_queue"
-	FleetInFlight      Metric = "plimsoll.fleetshed.in_flight"
-	FleetStreams       Metric = "plimsoll.fleetshed.streams"
-	FleetRoom          Metric = "plimsoll.fleetshed.room"
-	FleetReserve       Metric = "plimsoll.fleetshed.reserve"
-	FleetWorkers       Metric = "plimsoll.fleet.workers"
+	Serving           Metric = "plimsoll.serving"
+	StoreState        Metric = "plimsoll.store.state"
+	StoreKeys         Metric = "plimsoll.store.keys"
+	StoreKeysLimit    Metric = "plimsoll.store.keys.limit"
+	ConfigGeneration  Metric = "plimsoll.config.generation"
+	ConfigOK          Metric = "plimsoll.config.ok"
+	BuildInfo         Metric = "plimsoll.build.info"
+	WorkerLimit       Metric = "plimsoll.workershed.limit"
+	WorkerInFlight    Metric = "plimsoll.workershed.in_flight"
+	WorkerQueued      Metric = "plimsoll.workershed.queued"
+	WorkerStreams     Metric = "plimsoll.workershed.streams"
+	WorkerShed        Metric = "plimsoll.workershed.shed"
+	WorkerUtilization Metric = "plimsoll.workershed.utilization"
+	WorkerRunQueue    Metric = "plimsoll.workershed.run_queue"
+	FleetInFlight     Metric = "plimsoll.fleetshed.in_flight"
+	FleetStreams      Metric = "plimsoll.fleetshed.streams"
+	FleetRoom         Metric = "plimsoll.fleetshed.room"
+	FleetReserve      Metric = "plimsoll.fleetshed.reserve"
+	FleetWorkers      Metric = "plimsoll.fleet.workers"
 )
 
 // Type is how a metric behaves. The zero value is a counter.
@@ -140,6 +142,14 @@ var definitions = [...]Definition{
 		Help: "State of the store: 0 ok, 1 degraded, 2 down.",
 	},
 	{
+		Name: StoreKeys, Type: GaugeType, Unit: "{key}",
+		Help: "Keys in the table in this process's memory.",
+	},
+	{
+		Name: StoreKeysLimit, Type: GaugeType, Unit: "{key}",
+		Help: "Bound of the keys in the table in this process's memory; beyond it keys share a state.",
+	},
+	{
 		Name: ConfigGeneration, Type: GaugeType, Unit: "{change}",
 		Help: "Changes of the configuration that were applied, the first included.",
 	},
@@ -176,7 +186,7 @@ var definitions = [...]Definition{
 		Help: "Share of the worker's limit that was in use in the last seconds.",
 	},
 	{
-		Name: WorkerQueueRunning, Type: GaugeType, Unit: "s", Labels: []string{"entry"},
+		Name: WorkerRunQueue, Type: GaugeType, Unit: "s", Labels: []string{"entry"},
 		Help: "Ninth decile of how long goroutines were ready before they ran, in the last tick.",
 	},
 	{
