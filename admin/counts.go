@@ -1,15 +1,16 @@
 package admin
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"sync/atomic"
 
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/telemetry"
 )
 
-// Counts is what a Tally has counted. Its parts are read one after the other
+// Counts is what a Telemetry has counted. Its parts are read one after the other
 // while requests go on.
 type Counts struct {
 	Classes []ClassCounts `json:"classes"` // most important first
@@ -46,30 +47,81 @@ type FaultCount struct {
 	Count uint64 `json:"count"`
 }
 
-// Counts reads the tally.
-func (t *Tally) Counts() Counts {
-	counts := Counts{Entries: []EntryCounts{}, Faults: faultCounts(&t.outside)}
-	for _, class := range slices.Backward(priority.All[:]) {
-		counts.Classes = append(counts.Classes, ClassCounts{
-			Class:    class,
-			Admitted: t.admitted[class.Index()].Load(), Abandoned: t.abandoned[class.Index()].Load(),
-		})
-	}
-	known := t.entries.Load()
-	if known == nil {
-		return counts
-	}
-	for _, name := range slices.Sorted(maps.Keys(*known)) {
-		e := (*known)[name]
-		entry := EntryCounts{
-			Entry: name, Rejected: refusalCounts(&e.rejected), Shadowed: refusalCounts(&e.shadowed), Faults: faultCounts(&e.faults),
+// CountsOf reads what a Telemetry has counted.
+func CountsOf(t *telemetry.Telemetry) Counts {
+	counts := Counts{Classes: classCounts(t), Faults: []FaultCount{}}
+	entries := map[string]*EntryCounts{}
+	of := func(name string) *EntryCounts {
+		if entries[name] == nil {
+			entries[name] = &EntryCounts{Entry: name, Rejected: []RefusalCount{}, Shadowed: []RefusalCount{}, Faults: []FaultCount{}}
 		}
-		for _, r := range entry.Rejected {
-			counts.Classes[priority.Count-1-r.Class.Index()].Rejected += r.Count
+		return entries[name]
+	}
+	for _, p := range t.Points(telemetry.Refusals) {
+		of(p.Labels[0]).refused(p)
+	}
+	for _, p := range t.Points(telemetry.Faults) {
+		fault := FaultCount{p.Labels[1], uint64(p.Value)}
+		switch {
+		case fault.Count == 0:
+		case p.Labels[0] == "":
+			counts.Faults = append(counts.Faults, fault)
+		default:
+			e := of(p.Labels[0])
+			e.Faults = append(e.Faults, fault)
 		}
-		counts.Entries = append(counts.Entries, entry)
+	}
+	counts.Entries = make([]EntryCounts, 0, len(entries))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		counts.Entries = append(counts.Entries, entries[name].sorted())
 	}
 	return counts
+}
+
+func classCounts(t *telemetry.Telemetry) (list []ClassCounts) {
+	for _, class := range slices.Backward(priority.All[:]) {
+		c := ClassCounts{Class: class}
+		for _, p := range t.Points(telemetry.Requests) {
+			if p.Labels[0] == class.String() {
+				c.add(p.Labels[1], uint64(p.Value))
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (c *ClassCounts) add(outcome string, n uint64) {
+	switch outcome {
+	case "admitted":
+		c.Admitted += n
+	case "rejected":
+		c.Rejected += n
+	default:
+		c.Abandoned += n
+	}
+}
+
+// refused adds a point of telemetry.Refusals: entry, stage, reason, class, mode.
+func (e *EntryCounts) refused(p telemetry.Point) {
+	class, err := priority.Parse(p.Labels[3])
+	if err != nil {
+		return // none is unknown
+	}
+	count := RefusalCount{class, p.Labels[2], uint64(p.Value)}
+	if p.Labels[4] == pipeline.Shadow.String() {
+		e.Shadowed = append(e.Shadowed, count)
+	} else {
+		e.Rejected = append(e.Rejected, count)
+	}
+}
+
+// sorted puts the most important class first.
+func (e *EntryCounts) sorted() EntryCounts {
+	for _, list := range [][]RefusalCount{e.Rejected, e.Shadowed} {
+		slices.SortStableFunc(list, func(a, b RefusalCount) int { return cmp.Compare(b.Class, a.Class) })
+	}
+	return *e
 }
 
 // Sum is the number of all refusals of a list.
@@ -78,26 +130,4 @@ func Sum(list []RefusalCount) (n uint64) {
 		n += c.Count
 	}
 	return n
-}
-
-func refusalCounts(counts *[priority.Count][pipeline.Reasons]atomic.Uint64) []RefusalCount {
-	list := []RefusalCount{}
-	for _, class := range slices.Backward(priority.All[:]) {
-		for reason := range pipeline.Reasons {
-			if n := counts[class.Index()][reason].Load(); n > 0 {
-				list = append(list, RefusalCount{class, reason.String(), n})
-			}
-		}
-	}
-	return list
-}
-
-func faultCounts(counts *[faultKinds]atomic.Uint64) []FaultCount {
-	list := []FaultCount{}
-	for kind := range faultKinds {
-		if n := counts[kind].Load(); n > 0 {
-			list = append(list, FaultCount{kind.String(), n})
-		}
-	}
-	return list
 }

@@ -38,7 +38,7 @@ func sample() Status {
 
 func handler(t *testing.T, ready bool, anyHost bool) http.Handler {
 	t.Helper()
-	h, err := New(Config{Status: sample, Ready: func() bool { return ready }, Metrics: Metrics(sample), AnyHost: anyHost})
+	h, err := New(Config{Status: sample, Ready: func() bool { return ready }, Metrics: Metrics(counted(t)), AnyHost: anyHost})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/readyz", false, 503, "not ready\n"},
 		{"HEAD", "/readyz", false, 503, ""},
 		{"GET", "/status", true, 200, `"version": "v1.2.3"`},
-		{"GET", "/metrics", true, 200, `plimsoll_in_flight 7`},
+		{"GET", "/metrics", true, 200, `plimsoll_serving 1`},
 		{"GET", "/debug/pprof/", true, 404, ""},
 		{"GET", "/", true, 404, ""},
 		{"POST", "/healthz", true, 405, ""},

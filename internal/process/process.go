@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/proxy"
+	"github.com/plimsoll-go/plimsoll/telemetry"
 )
 
 // Config sets a process.
@@ -44,7 +45,7 @@ type Process struct {
 	middleware *httpmw.Middleware
 	proxy      *proxy.Proxy
 	server     *proxy.Server
-	tally      admin.Tally
+	telemetry  *telemetry.Telemetry
 	built      atomic.Pointer[config.Built] // what runs now
 	state      atomic.Pointer[string]
 }
@@ -107,13 +108,17 @@ func (p *Process) begin(file *config.File) error {
 	if err != nil {
 		return err
 	}
+	if p.telemetry, err = telemetry.New(telemetry.Config{Gauges: p.gauges()}); err != nil {
+		return fmt.Errorf("process: %w", err)
+	}
 	p.pipeline, err = pipeline.New(pipeline.Config{
-		Plan: built.Plan, Store: built.Live.Guard(), Observer: &p.tally, Logger: p.log,
+		Plan: built.Plan, Store: built.Live.Guard(), Observer: p.telemetry, Logger: p.log,
 		Parallel: parallel(built.Live),
 	})
 	if err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
+	p.telemetry.Follow(p.pipeline)
 	if p.middleware, err = httpmw.New(built.Middleware, p.pipeline); err != nil {
 		return fmt.Errorf("process: %w", err)
 	}

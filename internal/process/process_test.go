@@ -120,7 +120,7 @@ func TestAProcessServesItsUpstreamAndItsOperators(t *testing.T) {
 		t.Errorf("the upstream answers %d %q", status, body)
 	}
 	for path, want := range map[string]string{
-		"/healthz": "ok\n", "/readyz": "ready\n", "/metrics": `plimsoll_admitted_total{class="normal"} 1`,
+		"/healthz": "ok\n", "/readyz": "ready\n", "/metrics": `plimsoll_requests_total{class="normal",outcome="admitted"} 1`,
 	} {
 		if status, body := get(t, r.side+path); status != 200 || !strings.Contains(body, want) {
 			t.Errorf("%s answers %d %q, want %q", path, status, body, want)

@@ -30,7 +30,7 @@ func (p *Process) Run(ctx context.Context) error {
 // Serve is Run on listeners that are open already. It closes them.
 func (p *Process) Serve(ctx context.Context, public, operators net.Listener) error {
 	handler, err := admin.New(admin.Config{
-		Status: p.Status, Ready: p.ready, Metrics: admin.Metrics(p.Status), AnyHost: p.began.Admin.BeyondLoopback,
+		Status: p.Status, Ready: p.ready, Metrics: admin.Metrics(p.telemetry), AnyHost: p.began.Admin.BeyondLoopback,
 	})
 	if err != nil {
 		return fmt.Errorf("process: %w", err)

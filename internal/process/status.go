@@ -22,7 +22,7 @@ func (p *Process) Status() admin.Status {
 		Listen: string(p.began.Listen), Upstream: string(p.began.Upstream), InFlight: p.pipeline.InFlight(),
 		Config: p.configuration(),
 		Store:  p.store(built.Live),
-		Counts: p.tally.Counts(),
+		Counts: admin.CountsOf(p.telemetry),
 	}
 	plan := p.pipeline.Plan()
 	for i := range plan.Len() {

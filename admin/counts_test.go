@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/telemetry"
 )
 
 // refusing is a stage that refuses one class, for a reason, or panics.
@@ -26,19 +27,19 @@ func (s refusing) Look(r *pipeline.Request) pipeline.Decision {
 	return pipeline.Refuse(s.reason)
 }
 
-// watched is a pipeline that a tally observes.
-func watched(t testing.TB, entries ...pipeline.Entry) (*pipeline.Pipeline, *Tally) {
+// watched is a pipeline that a Telemetry observes.
+func watched(t testing.TB, entries ...pipeline.Entry) (*pipeline.Pipeline, *telemetry.Telemetry) {
 	t.Helper()
 	plan, err := pipeline.NewPlan(entries...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tally := &Tally{}
-	p, err := pipeline.New(pipeline.Config{Plan: plan, Observer: tally})
+	counted := counted(t)
+	p, err := pipeline.New(pipeline.Config{Plan: plan, Observer: counted})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, tally
+	return p, counted
 }
 
 func send(p *pipeline.Pipeline, class priority.Class) {
@@ -48,8 +49,8 @@ func send(p *pipeline.Pipeline, class priority.Class) {
 	}
 }
 
-func TestTheTallyCountsEachDecisionOnce(t *testing.T) {
-	p, tally := watched(t,
+func TestEachDecisionIsCountedOnce(t *testing.T) {
+	p, counted := watched(t,
 		pipeline.Entry{Name: "first", Stage: refusing{class: priority.Low, reason: pipeline.RateLimited}},
 		pipeline.Entry{Name: "trial", Mode: pipeline.Shadow, Stage: refusing{class: priority.High, reason: pipeline.FleetShed}},
 		pipeline.Entry{Name: "broken", OnFault: pipeline.Open, Stage: refusing{class: priority.Critical, panics: true}},
@@ -69,19 +70,19 @@ func TestTheTallyCountsEachDecisionOnce(t *testing.T) {
 		},
 		Faults: []FaultCount{},
 	}
-	if got := tally.Counts(); !reflect.DeepEqual(got, want) {
+	if got := CountsOf(counted); !reflect.DeepEqual(got, want) {
 		t.Errorf("counted\n%+v, want\n%+v", got, want)
 	}
-	if n := Sum(tally.Counts().Entries[1].Rejected); n != 2 {
+	if n := Sum(CountsOf(counted).Entries[1].Rejected); n != 2 {
 		t.Errorf("the sum is %d", n)
 	}
 }
 
-func TestATallyCountsFaultsOfNoEntryAndClientsThatLeft(t *testing.T) {
-	tally := &Tally{}
-	tally.Fault(nil, -1, pipeline.Fault{Kind: pipeline.StoreFault})
-	tally.Decided(&pipeline.Request{}, pipeline.Decision{Verdict: pipeline.Abandon})
-	counts := tally.Counts()
+func TestCountsOfFaultsOfNoEntryAndClientsThatLeft(t *testing.T) {
+	counted := counted(t)
+	counted.Fault(nil, -1, pipeline.Fault{Kind: pipeline.StoreFault})
+	counted.Decided(&pipeline.Request{}, pipeline.Decision{Verdict: pipeline.Abandon})
+	counts := CountsOf(counted)
 	if len(counts.Faults) != 1 || counts.Faults[0] != (FaultCount{"store", 1}) {
 		t.Errorf("faults %v", counts.Faults)
 	}
@@ -92,7 +93,7 @@ func TestATallyCountsFaultsOfNoEntryAndClientsThatLeft(t *testing.T) {
 
 // Offered = admitted + rejected + abandoned, whatever runs beside.
 func TestNothingIsLostBetweenGoroutines(t *testing.T) {
-	p, tally := watched(t,
+	p, counted := watched(t,
 		pipeline.Entry{Name: "one", Stage: refusing{class: priority.Low, reason: pipeline.WorkerShed}},
 		pipeline.Entry{Name: "two", Stage: refusing{class: priority.High, reason: pipeline.FleetShed}},
 	)
@@ -103,13 +104,13 @@ func TestNothingIsLostBetweenGoroutines(t *testing.T) {
 			for i := range each {
 				send(p, priority.FromIndex(i%priority.Count))
 				if i%50 == 0 {
-					tally.Counts()
+					CountsOf(counted)
 				}
 			}
 		})
 	}
 	group.Wait()
-	for _, c := range tally.Counts().Classes {
+	for _, c := range CountsOf(counted).Classes {
 		want := ClassCounts{Class: c.Class, Admitted: goroutines * each / priority.Count}
 		if c.Class == priority.Low || c.Class == priority.High {
 			want.Admitted, want.Rejected = 0, want.Admitted
@@ -117,30 +118,5 @@ func TestNothingIsLostBetweenGoroutines(t *testing.T) {
 		if c != want {
 			t.Errorf("counted %+v, want %+v", c, want)
 		}
-	}
-}
-
-func TestCountingDoesNotAllocate(t *testing.T) {
-	p, tally := watched(t, pipeline.Entry{Name: "one", Stage: refusing{class: priority.Low, reason: pipeline.WorkerShed}})
-	refused, admitted := &pipeline.Request{Class: priority.Low}, &pipeline.Request{}
-	p.Acquire(testContext, refused)
-	no := pipeline.Refuse(pipeline.WorkerShed)
-	if n := testing.AllocsPerRun(100, func() {
-		tally.Decided(refused, no)
-		tally.Shadowed(refused, no)
-		tally.Decided(admitted, pipeline.Decision{})
-		tally.Released(admitted, pipeline.Result{})
-		tally.Fault(refused, 0, pipeline.Fault{})
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-// Two goroutines that meet a new name at once count in one place.
-func TestANameIsAddedOnce(t *testing.T) {
-	tally := &Tally{}
-	first, second := tally.add("new"), tally.add("new")
-	if first != second {
-		t.Error("the second replaced the first, with what it had counted")
 	}
 }
