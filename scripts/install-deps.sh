@@ -11,6 +11,7 @@ needed=(
     "gcc       gcc"                # the race detector links with it
     "libc6-dev /usr/include/stdio.h"
     "git       git"                # CI compares generated files with it
+    "redis-server redis-server"    # store/redisstore starts its own
     "redis-server redis-server"    # the tests of store/redisstore start it
 )
 
