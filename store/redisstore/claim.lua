@@ -1,6 +1,6 @@
 -- Decides all claims of one batch: the enforced ones are granted all or none,
--- then the shadow ones. Nothing is written unless something is granted, or a limit
--- was changed.
+-- then the shadow ones. Nothing is written unless something is granted, a limit was
+-- changed, or the clock set back.
 --
 -- KEYS: what the claims name. ARGV: clock (empty: the server's), grace in ms,
 -- the request's id, 1 to peek, and the claims in records of 52 bytes. Answers

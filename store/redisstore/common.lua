@@ -24,22 +24,25 @@ local function up(a, b)
   return whole
 end
 
--- age brings a state to a moment.
+-- age brings a state to a moment, and reports whether the clock was set back.
 local function age(c, now)
   if c.unit > 0 then
     if now >= c.at then
       c.word, c.at = c.word - min(c.word, (now - c.at) * c.unit), now
     elseif c.at - now > BEHIND then
       c.word, c.at = min(c.word, c.cap), now
+      return true
     end
-    return
+    return false
   end
   local start = now - fmod(now, c.interval)
   if start > c.at or c.word == 0 then
     c.word, c.at = 0, start
   elseif c.at - now > BEHIND then
     c.at = start
+    return true
   end
+  return false
 end
 
 -- scale is word * to / from, rounded up, and by two more where a product is
@@ -91,7 +94,7 @@ local function load(key, now)
   for at = 2, #v, SIZE do
     local c = {}
     c.id, c.fp, c.unit, c.interval, c.cap, c.word, c.at = struct.unpack(RECORD, v, at)
-    age(c, now)
+    if age(c, now) then owner.changed = true end -- or it would wait until the old time comes again
     owner.order[#owner.order + 1] = c.id
     owner.states[c.id] = c
   end
