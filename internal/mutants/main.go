@@ -127,7 +127,7 @@ func read(path string) ([]fault, error) {
 			next.tests = rest
 		case word == "test":
 			next.testPackage = rest
-		case rest == "" && strings.HasSuffix(word, ".go"):
+		case rest == "" && (strings.HasSuffix(word, ".go") || strings.HasSuffix(word, ".lua")):
 			next.file = word
 		default:
 			return nil, fmt.Errorf("%s:%d: cannot read %q", path, n+1, line)
