@@ -3,6 +3,7 @@ package telemetry
 import (
 	"testing"
 
+	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/match"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 )
@@ -48,6 +49,39 @@ func BenchmarkParallel(b *testing.B) {
 			observer.Decided(r, d)
 		}
 	})
+}
+
+// BenchmarkFourStages is a whole decision by the built-in configuration,
+// admitted and released, with nobody told and with all of it counted.
+func BenchmarkFourStages(b *testing.B) {
+	file, err := config.Parse("built-in", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"untold", "counted"} {
+		built, err := config.Build(file, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		settings := pipeline.Config{Plan: built.Plan, Store: built.Live.Guard()}
+		observer := made(b, Config{})
+		if name == "counted" {
+			settings.Observer = observer
+		}
+		p, err := pipeline.New(settings)
+		if err != nil {
+			b.Fatal(err)
+		}
+		observer.Follow(p)
+		b.Run(name, func(b *testing.B) {
+			r := &pipeline.Request{}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Now = p.Now()
+				run(b.Context(), p, r, pipeline.Completed)
+			}
+		})
+	}
 }
 
 // BenchmarkScrape is one with every gauge.

@@ -42,6 +42,9 @@ func TestTheBoundOfEntries(t *testing.T) {
 	if late := s.of(1, "late", "kind"); late != own {
 		t.Error("a late name has counts of its own")
 	}
+	if s.add(entryName{"0", "kind"}) == own {
+		t.Error("a name that was known lost its counts, because another added it first")
+	}
 	if n := len(s.list()); n != mostEntries+1 {
 		t.Errorf("%d entries, want %d", n, mostEntries+1)
 	}
