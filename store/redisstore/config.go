@@ -17,9 +17,13 @@ type Config struct {
 	// URL is redis://, rediss:// or unix://, with user, password and database.
 	// Either URL or Addrs is needed.
 	URL string
-	// Addrs are host:port, or the path of a unix socket: of one server, or, with
-	// Master, of the sentinels.
+	// Addrs are host:port, or the path of a unix socket: of one server, of the
+	// sentinels with Master, or of some nodes with Cluster.
 	Addrs []string
+	// Cluster says that the addresses, or the URL, are of nodes of a cluster. The
+	// claims of a request that lie in several slots are then decided apart: see
+	// the package's comment. Default false.
+	Cluster bool
 	// Master is the name under which sentinels know the server. Default none.
 	Master string
 	// Username and Password are those of the server; they replace the URL's.
@@ -59,7 +63,9 @@ func (c Config) withDefaults() (Config, error) {
 	set(&c.Queue, 4096)
 	set(&c.Patience, 250*time.Millisecond)
 	check((c.URL == "") != (len(c.Addrs) == 0), "either url or addrs is needed")
-	check(len(c.Addrs) < 2 || c.Master != "", "more than one address needs the name of a master that sentinels know")
+	check(len(c.Addrs) < 2 || c.Master != "" || c.Cluster, "more than one address needs cluster, or the name of a master that sentinels know")
+	check(c.Master == "" || !c.Cluster, "a cluster has no master that sentinels know")
+	check(c.DB == 0 || !c.Cluster, "a cluster has one database, 0")
 	check(!strings.ContainsAny(c.Prefix, "{}"), "prefix %q must hold no brace", c.Prefix)
 	check(c.Connections >= 1 && c.Connections <= 16, "connections must be 1 to 16, got %d", c.Connections)
 	check(c.Queue >= 1, "queue must be 1 or more, got %d", c.Queue)
@@ -95,7 +101,13 @@ func (c *Config) client() (redis.UniversalClient, error) {
 			return nil, err
 		}
 	}
-	return redis.NewUniversalClient(o), nil
+	if !c.Cluster {
+		return redis.NewUniversalClient(o), nil
+	}
+	nodes := o.Cluster()
+	nodes.MaxRedirects = -1 // or it sends again, also what may have run
+	nodes.ClusterStateReloadInterval = time.Second
+	return redis.NewClusterClient(nodes), nil
 }
 
 // readURL takes from the URL what is not set beside it.

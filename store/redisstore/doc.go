@@ -14,6 +14,14 @@
 // sorted set for each limit on slots of one owner, whose members are the ids of
 // the requests that hold one. Every key has an end.
 //
+// In a cluster, an owner's state lies in one slot. The claims of one owner are
+// decided as above; those of several owners are asked for in parallel, owner by
+// owner, and if one owner's are refused, what the others granted is given back
+// in a second round trip. Until then others may be refused for its sake, and
+// what a refused request is told to remain is as good as it was. No redirection
+// is followed: while a slot moves, its keys fail for up to a second, and count
+// as data errors that open no breaker.
+//
 // Do not use it bare: store.NewGuard adds the breaker, the probe and the queue
 // of returns. Do not let the server evict keys: a key that is evicted is a limit
 // that is full again.

@@ -57,11 +57,11 @@ func leftTo(t testing.TB, s *Store, owner string, l *store.Limit) int64 {
 	t.Helper()
 	b := batchOf(owner, l)
 	b.Claims[0].Cost, b.Peek = 0, l.Kind == store.Slots
-	remaining := claim(t, s, b).Grants[0].Remaining
-	if b.Peek {
-		remaining++ // a peek tells what would be left
+	g := claim(t, s, b).Grants[0]
+	if b.Peek && g.OK {
+		return g.Remaining + 1 // a peek tells what would be left
 	}
-	return remaining
+	return g.Remaining
 }
 
 // A server that forgot its scripts is taught them once, whoever asks, and

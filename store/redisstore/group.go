@@ -148,20 +148,31 @@ func (c *call) wait(ctx context.Context, budget time.Duration) (err error) {
 
 // granted is what gives back all that the batch was granted.
 func (c *call) granted() (back []store.Return) {
-	b, now := &c.batch, c.batch.Now+int64(time.Since(c.begun))
-	if b.Peek {
+	if c.batch.Peek {
 		return nil
 	}
-	passed := [2]bool{true, true}
-	for i := range b.Claims {
-		passed[b.Claims[i].Group] = passed[b.Claims[i].Group] && b.Grants[i].OK
-	}
-	passed[store.Shadow] = passed[store.Shadow] && passed[store.Enforced]
-	for i := range b.Claims {
-		if cl := &b.Claims[i]; passed[cl.Group] {
-			back = append(back, store.Return{ID: b.ID, Owner: cl.Owner, Limit: cl.Limit, Handle: b.Grants[i].Handle,
-				At: b.Now, Now: now, Tokens: cl.Cost})
+	groups, now := passed(&c.batch), c.batch.Now+int64(time.Since(c.begun))
+	for i := range c.batch.Claims {
+		if groups[c.batch.Claims[i].Group] {
+			back = append(back, returnOf(&c.batch, i, now))
 		}
 	}
 	return back
+}
+
+// passed is which groups of an answered batch were granted.
+func passed(b *store.Batch) (groups [2]bool) {
+	groups = [2]bool{true, true}
+	for i := range b.Claims {
+		g := b.Claims[i].Group
+		groups[g] = groups[g] && b.Grants[i].OK
+	}
+	groups[store.Shadow] = groups[store.Shadow] && groups[store.Enforced]
+	return groups
+}
+
+// returnOf gives one claim of a batch back.
+func returnOf(b *store.Batch, i int, now int64) store.Return {
+	c := &b.Claims[i]
+	return store.Return{ID: b.ID, Owner: c.Owner, Limit: c.Limit, Handle: b.Grants[i].Handle, At: b.Now, Now: now, Tokens: c.Cost}
 }

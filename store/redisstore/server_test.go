@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,14 @@ type server struct {
 // start starts a server with further arguments, and ends it with the test.
 func start(t testing.TB, args ...string) *server {
 	t.Helper()
+	s := prepare(t, args...)
+	s.launch(t)
+	return s
+}
+
+// prepare is a server that is not started yet.
+func prepare(t testing.TB, args ...string) *server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "redis") // t.TempDir is too long a path for a socket
 	if err != nil {
 		t.Fatal(err)
@@ -32,13 +41,34 @@ func start(t testing.TB, args ...string) *server {
 	s := &server{socket: filepath.Join(dir, "s")}
 	s.args = append([]string{"--port", "0", "--unixsocket", s.socket, "--save", "", "--dir", dir, "--loglevel", "warning"}, args...)
 	s.admin = redis.NewClient(&redis.Options{Addr: s.socket, ReadTimeout: time.Minute})
-	s.launch(t)
 	t.Cleanup(func() {
 		_ = s.admin.Close()
-		s.kill()
+		if s.cmd != nil {
+			s.kill()
+		}
 		_ = os.RemoveAll(dir)
 	})
 	return s
+}
+
+// freePort is a port that nobody listens on, and neither 10000 above it.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		if port > 55_000 {
+			continue
+		}
+		if bus, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+10_000))); err == nil {
+			_ = bus.Close()
+			return strconv.Itoa(port)
+		}
+	}
 }
 
 // launch starts the process and waits until it answers.

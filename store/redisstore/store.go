@@ -11,13 +11,15 @@ import (
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
-// Store is a store.Driver on a Redis server, alone or watched by sentinels.
+// Store is a store.Driver on a Redis server, alone or watched by sentinels,
+// or on a cluster of them.
 type Store struct {
 	client   redis.UniversalClient
 	prefix   string
 	patience time.Duration
 	grace    int           // ms that keys outlive what they hold
 	clock    func() string // empty: the server's
+	cluster  bool
 	group    *group
 
 	claims, settles, swaps *script
@@ -40,7 +42,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		client: client, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" },
+		client: client, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		claims: newScript(common + claimSource), settles: newScript(common + settleSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
@@ -59,6 +61,14 @@ func (s *Store) Claim(ctx context.Context, b *store.Batch) error {
 	if len(b.Claims) == 0 {
 		return nil
 	}
+	if s.cluster && !oneOwner(b) {
+		return s.claimApart(ctx, b)
+	}
+	return s.claim(ctx, b)
+}
+
+// claim decides a batch whose keys lie together.
+func (s *Store) claim(ctx context.Context, b *store.Batch) error {
 	keys, args, err := s.encode(b)
 	if err != nil {
 		return fmt.Errorf("redisstore: claim: %w", err)

@@ -1,0 +1,105 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// cluster is two nodes, each with half of the slots.
+type cluster struct {
+	nodes [2]*server
+	ports [2]string
+}
+
+func startCluster(t testing.TB) (c cluster, s *Store) {
+	t.Helper()
+	var addrs []string
+	for i := range c.nodes {
+		c.ports[i] = freePort(t)
+		c.nodes[i] = start(t, "--port", c.ports[i], "--bind", "127.0.0.1", "--cluster-enabled", "yes")
+		c.nodes[i].do(t, "CLUSTER", "ADDSLOTSRANGE", i*8192, i*8192+8191)
+		addrs = append(addrs, "127.0.0.1:"+c.ports[i])
+	}
+	c.nodes[0].do(t, "CLUSTER", "MEET", "127.0.0.1", c.ports[1])
+	for _, n := range c.nodes {
+		eventually(t, "the nodes agree", func() bool {
+			info := n.do(t, "CLUSTER", "INFO").(string)
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:2")
+		})
+	}
+	s, err := New(Config{Addrs: addrs, Cluster: true, Patience: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return c, s
+}
+
+// Owners in different slots are granted all or none.
+func TestCluster(t *testing.T) {
+	_, s := startCluster(t)
+	rate, held := bucketOf(t, 3), slotsOf(t, 3)
+	small, err := store.NewTokens("small", store.TokenBucket, limit.Per(2, time.Hour), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := func(groups ...store.Group) *store.Batch {
+		b := batchOf("caller", rate, held)
+		for i, g := range groups {
+			b.Claims = append(b.Claims, store.Claim{Owner: store.KeyOf(fmt.Sprint("shared", i)), Limit: small, Cost: 1, Group: g})
+		}
+		b.Grants = make([]store.Grant, len(b.Claims))
+		return b
+	}
+	want := func(when string, tokens, slots int64) {
+		t.Helper()
+		if n, m := leftTo(t, s, "caller", rate), leftTo(t, s, "caller", held); n != tokens || m != slots {
+			t.Errorf("%s: %d tokens and %d slots left, want %d and %d", when, n, m, tokens, slots)
+		}
+	}
+	for range 2 {
+		if b := claim(t, s, batch(store.Enforced, store.Enforced)); !b.Grants[3].OK {
+			t.Fatalf("refused: %+v", b.Grants)
+		}
+	}
+	want("two granted", 1, 1)
+	b := claim(t, s, batch(store.Enforced, store.Enforced))
+	if b.Grants[2].OK || !b.Grants[0].OK || b.Grants[0].Remaining != 1 || b.Grants[1].Remaining != 1 {
+		t.Errorf("the third: %+v", b.Grants)
+	}
+	want("one refused", 1, 1)
+	b = claim(t, s, batch(store.Shadow))
+	if b.Grants[2].OK || !b.Grants[0].OK {
+		t.Errorf("a shadow claim that does not pass: %+v", b.Grants)
+	}
+	want("one granted beside a shadow claim", 0, 0)
+}
+
+// While a slot is elsewhere than was known, its keys fail, and nothing else;
+// soon it is found again.
+func TestClusterSlotMoves(t *testing.T) {
+	c, s := startCluster(t)
+	l, held := bucketOf(t, 100), slotsOf(t, 100)
+	claim(t, s, batchOf("o", l, held))
+	slot := c.nodes[0].do(t, "CLUSTER", "KEYSLOT", s.keyOf(store.KeyOf("o"), l)).(int64)
+	from, to := c.nodes[slot/8192], c.nodes[1-slot/8192]
+	for _, key := range from.do(t, "CLUSTER", "GETKEYSINSLOT", slot, 10).([]any) {
+		from.do(t, "DEL", key)
+	}
+	owner := to.do(t, "CLUSTER", "MYID")
+	to.do(t, "CLUSTER", "SETSLOT", slot, "NODE", owner)
+	from.do(t, "CLUSTER", "SETSLOT", slot, "NODE", owner)
+	if err := s.Claim(t.Context(), batchOf("o", l)); !errors.Is(err, store.ErrKey) {
+		t.Errorf("a slot that moved: error %v", err)
+	}
+	eventually(t, "the slot is found", func() bool { return s.Claim(t.Context(), batchOf("o", l)) == nil })
+	if n := leftTo(t, s, "o", l); n != 99 {
+		t.Errorf("%d left, want 99", n)
+	}
+}
