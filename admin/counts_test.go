@@ -120,3 +120,28 @@ func TestNothingIsLostBetweenGoroutines(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusalsAreListedFromTheMostImportantClassOn(t *testing.T) {
+	refusal := func(kind string, class priority.Class, reason pipeline.Reason) pipeline.Entry {
+		return pipeline.Entry{Name: "one", Kind: kind, Stage: refusing{class: class, reason: reason}}
+	}
+	p, counted := watched(t, refusal("ratelimit", priority.Low, pipeline.RateLimited))
+	send(p, priority.Low)
+	for _, class := range []priority.Class{priority.Normal, priority.High} {
+		plan, err := pipeline.NewPlan(refusal("fleetshed", class, pipeline.FleetShed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Swap(plan); err != nil {
+			t.Fatal(err)
+		}
+		send(p, class)
+	}
+	want := []EntryCounts{{
+		Entry: "one", Shadowed: []RefusalCount{}, Faults: []FaultCount{},
+		Rejected: []RefusalCount{{priority.High, "fleet-shed", 1}, {priority.Normal, "fleet-shed", 1}, {priority.Low, "rate-limited", 1}},
+	}}
+	if got := CountsOf(counted).Entries; !reflect.DeepEqual(got, want) {
+		t.Errorf("counted\n%+v, want\n%+v", got, want)
+	}
+}
