@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/match"
 	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/store"
 )
 
 // BenchmarkDecision is the cost of counting alone: the clock is read, the
@@ -51,10 +52,16 @@ func BenchmarkParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkFourStages is a whole decision by the built-in configuration,
+// BenchmarkFourStages is a whole decision, of one caller,
 // admitted and released, with nobody told and with all of it counted.
 func BenchmarkFourStages(b *testing.B) {
-	file, err := config.Parse("built-in", nil)
+	file, err := config.Parse("four.yaml", []byte(`version: 1
+stages:
+  - {stage: ratelimit, limits: [{name: rate, key: [caller], rate: 100000000/second}]}
+  - {stage: concurrency, limits: [{name: slots, key: [caller], max: 1000}]}
+  - {stage: fleetshed}
+  - {stage: workershed}
+`))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -74,7 +81,7 @@ func BenchmarkFourStages(b *testing.B) {
 		}
 		observer.Follow(p)
 		b.Run(name, func(b *testing.B) {
-			r := &pipeline.Request{}
+			r := &pipeline.Request{Caller: pipeline.Caller{ID: store.KeyOf("one"), Name: "one"}}
 			b.ReportAllocs()
 			for b.Loop() {
 				r.Now = p.Now()
