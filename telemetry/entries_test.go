@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-go/plimsoll/pipeline"
 )
 
 // Two that meet a new name at once count in one place.
@@ -61,4 +65,25 @@ func TestNamesThatLookTheSame(t *testing.T) {
 	if n := len(s.list()); n != 2 {
 		t.Errorf("%d entries", n)
 	}
+}
+
+// Whatever entries are called, every refusal is told, and the scrape is none
+// that fails.
+func TestEntriesOfAnyName(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		names := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 3), 0, 90).Draw(rt, "names")
+		observer := made(t, Config{})
+		for i, name := range names {
+			cell := observer.entries.of(uint8(i), string(name), "kind")
+			cell.refusals[i%len(cell.refusals)][pipeline.Enforce][0][pipeline.FleetShed].Add(1)
+		}
+		told := 0.0
+		for _, p := range observer.Points(Refusals) {
+			told += p.Value
+		}
+		if told != float64(len(names)) {
+			rt.Errorf("%v refusals are told of %d", told, len(names))
+		}
+		scrape(t, observer)
+	})
 }
