@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -34,4 +35,15 @@ func counted(t testing.TB) *telemetry.Telemetry {
 		t.Fatal(err)
 	}
 	return counted
+}
+
+// OpenMetrics has what the text format has not, exemplars above all.
+func TestWhoAsksForOpenMetricsGetsIt(t *testing.T) {
+	r := httptest.NewRequest("GET", "/metrics", nil)
+	r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
+	w := httptest.NewRecorder()
+	Metrics(counted(t)).ServeHTTP(w, r)
+	if kind := w.Header().Get("Content-Type"); !strings.HasPrefix(kind, "application/openmetrics-text") || !strings.HasSuffix(w.Body.String(), "# EOF\n") {
+		t.Errorf("it answers %s", kind)
+	}
 }
