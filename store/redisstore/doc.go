@@ -24,7 +24,8 @@
 //
 // Do not use it bare: store.NewGuard adds the breaker, the probe and the queue
 // of returns. Do not let the server evict keys: a key that is evicted is a limit
-// that is full again.
+// that is full again. Any Redis or Valkey from 5.0 on should do; the tests run on
+// 7.0. See Permissions for what its user must be allowed, and Silence.
 //
 // Cost: one script of 15 to 30 microseconds of the server for a request with
 // one to three limits, and about a kilobyte of traffic. Moments are rounded to

@@ -1,0 +1,79 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// The permissions that are documented are enough for all that a store does, and
+// none of them is too much.
+func TestPermissions(t *testing.T) {
+	srv := start(t)
+	allow := func(rules string) *Store {
+		args := []any{"ACL", "SETUSER", "limiter", "reset", "on", ">pass word", "~plimsoll:*"}
+		for _, rule := range strings.Fields(rules) {
+			args = append(args, rule)
+		}
+		srv.do(t, args...)
+		srv.do(t, "FLUSHALL")
+		srv.do(t, "SCRIPT", "FLUSH")
+		s, err := New(Config{URL: "unix://limiter:pass%20word@" + srv.socket + "?db=0", Patience: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	if err := useAll(t, allow(Permissions)); err != nil {
+		t.Errorf("with all permissions: %v", err)
+	}
+	for _, rule := range strings.Fields(Permissions)[1:] {
+		if useAll(t, allow(strings.Replace(Permissions, rule, "", 1))) == nil {
+			t.Errorf("nothing needs %s", rule)
+		}
+	}
+}
+
+// useAll does all that a store can do.
+func useAll(t *testing.T, s *Store) (err error) {
+	l, held := bucketOf(t, 5), slotsOf(t, 5)
+	b := batchOf("o", l, held)
+	err = s.Claim(t.Context(), b)
+	back := func(i int) []store.Return {
+		return []store.Return{{ID: b.ID, Owner: b.Claims[i].Owner, Limit: b.Claims[i].Limit, Handle: b.Grants[i].Handle, Tokens: 1}}
+	}
+	err = errors.Join(err, s.Renew(t.Context(), back(1)), s.Return(t.Context(), back(1)), s.Return(t.Context(), back(0)))
+	_, syncErr := s.Sync(t.Context(), store.Report{Worker: "w", Epoch: 1})
+	return errors.Join(err, syncErr)
+}
+
+// Sentinels say where the server is; when it is lost, its replica takes over.
+func TestSentinel(t *testing.T) {
+	ports := [3]string{freePort(t), freePort(t), freePort(t)}
+	master := start(t, "--port", ports[0], "--bind", "127.0.0.1")
+	start(t, "--port", ports[1], "--bind", "127.0.0.1", "--replicaof", "127.0.0.1 "+ports[0])
+	sentinel := prepare(t)
+	sentinel.configure(t, fmt.Sprintf("port %s\nbind 127.0.0.1\nunixsocket %s\nsentinel monitor main 127.0.0.1 %s 1\n"+
+		"sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 2000\n", ports[2], sentinel.socket, ports[0]), "--sentinel")
+	sentinel.launch(t)
+	eventually(t, "the replica is known", func() bool {
+		return strings.Contains(fmt.Sprint(sentinel.do(t, "INFO", "sentinel")), "slaves=1")
+	})
+	s, err := New(Config{Addrs: []string{"127.0.0.1:" + ports[2]}, Master: "main", Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	l := bucketOf(t, 1000)
+	claim(t, s, batchOf("o", l))
+	if n := master.do(t, "DBSIZE"); n != int64(1) {
+		t.Errorf("the master has %d keys, want 1", n)
+	}
+	master.kill()
+	eventually(t, "a claim passes at the new master", func() bool { return s.Claim(t.Context(), batchOf("o", l)) == nil })
+}
