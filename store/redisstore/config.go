@@ -92,7 +92,7 @@ func (c *Config) client() (redis.UniversalClient, error) {
 		MaxRetries: -1, ContextTimeoutEnabled: true,
 		DialTimeout: 100 * time.Millisecond, DialerRetries: 1, MaxConcurrentDials: 2,
 		ReadTimeout: c.Patience, WriteTimeout: c.Patience, PoolTimeout: c.Patience,
-		PoolSize: c.Connections + 2, MaxActiveConns: c.Connections + 2, MinIdleConns: 1,
+		PoolSize: c.Connections + others, MaxActiveConns: c.Connections + others, MinIdleConns: 1,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}

@@ -289,3 +289,68 @@ func TestServersClock(t *testing.T) {
 		}
 	}
 }
+
+// Calls that are no claims take no connection from those that are.
+func TestReturnsLeaveRoomForClaims(t *testing.T) {
+	s, l := open(t, start(t)), slotsOf(t, 5)
+	for range others {
+		s.others <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Return(ctx, []store.Return{{Owner: store.KeyOf("o"), Limit: l}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a return without a connection: error %v", err)
+	}
+	if _, err := s.Sync(ctx, store.Report{Worker: "w"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a report without a connection: error %v", err)
+	}
+	claim(t, s, batchOf("o", l))
+}
+
+// What a server answers that is there and cannot decide is no refusal, and
+// no fault of one key.
+func TestServerThatCannotDecide(t *testing.T) {
+	for _, c := range []struct {
+		name, answer string
+		spoil, end   func(*testing.T, *server)
+	}{
+		{
+			"a script that does not end", "BUSY",
+			func(t *testing.T, srv *server) {
+				srv.do(t, "CONFIG", "SET", "busy-reply-threshold", "1")
+				go srv.admin.Eval(context.Background(), "while true do end", nil)
+				eventually(t, "it is busy", func() bool {
+					err := srv.admin.Ping(context.Background()).Err()
+					return err != nil && strings.HasPrefix(err.Error(), "BUSY")
+				})
+			},
+			func(t *testing.T, srv *server) { srv.do(t, "SCRIPT", "KILL") },
+		},
+		{
+			"another password", "NOAUTH",
+			func(t *testing.T, srv *server) {
+				srv.do(t, "CONFIG", "SET", "requirepass", "new")
+				srv.do(t, "AUTH", "new")
+				srv.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+			},
+			func(t *testing.T, srv *server) { srv.do(t, "CONFIG", "SET", "requirepass", "") },
+		},
+	} {
+		srv := start(t)
+		s, l := open(t, srv), bucketOf(t, 5)
+		claim(t, s, batchOf("o", l))
+		c.spoil(t, srv)
+		eventually(t, c.name, func() bool {
+			err := s.Claim(t.Context(), batchOf("o", l))
+			if err == nil || errors.Is(err, store.ErrKey) {
+				t.Fatalf("%s: error %v", c.name, err)
+			}
+			return strings.Contains(err.Error(), c.answer)
+		})
+		c.end(t, srv)
+		eventually(t, "it decides again", func() bool { return s.Claim(t.Context(), batchOf("o", l)) == nil })
+		if n := leftTo(t, s, "o", l); n != 3 {
+			t.Errorf("%s: %d left, want 3", c.name, n)
+		}
+	}
+}

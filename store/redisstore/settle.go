@@ -58,8 +58,11 @@ func (s *Store) settle(ctx context.Context, operation string, returns []store.Re
 		}
 		jobs = append(jobs, j)
 	}
-	if len(jobs) > 0 {
-		s.settles.run(ctx, s.client, jobs)
+	if len(jobs) == 0 {
+		return join(errs)
+	}
+	if err := s.aside(ctx, s.settles, jobs); err != nil {
+		return wrap(operation, err)
 	}
 	for i := range jobs {
 		if err := jobs[i].cmd.Err(); err != nil {

@@ -20,6 +20,7 @@ type Store struct {
 	grace    int           // ms that keys outlive what they hold
 	clock    func() string // empty: the server's
 	cluster  bool
+	others   chan struct{} // held by calls that are no claims, so that claims always have their connections
 	group    *group
 
 	claims, settles, swaps *script
@@ -30,6 +31,9 @@ var _ store.Driver = (*Store)(nil)
 // grace keeps a key for a second longer than what it holds: a clock that is a
 // little behind finds it still.
 const grace = 1000
+
+// others is how many connections there are beside those of claims.
+const others = 2
 
 // New prepares a store. It does not speak to the server, which may be down.
 func New(c Config) (*Store, error) {
@@ -43,6 +47,7 @@ func New(c Config) (*Store, error) {
 	}
 	s := &Store{
 		client: client, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
+		others: make(chan struct{}, others),
 		claims: newScript(common + claimSource), settles: newScript(common + settleSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
@@ -92,8 +97,28 @@ func (s *Store) commit(calls []*call) {
 		}
 	}
 	if len(ghosts) > 0 {
-		_ = s.Return(ctx, ghosts) // or leases and refills bring them back
+		go s.reclaim(ghosts)
 	}
+}
+
+// reclaim gives back what was granted to nobody. What it cannot give back comes
+// back by itself, when leases end and tokens refill.
+func (s *Store) reclaim(ghosts []store.Return) {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*s.patience)
+	defer cancel()
+	_ = s.Return(ctx, ghosts)
+}
+
+// aside runs calls of a script that are no claims.
+func (s *Store) aside(ctx context.Context, script *script, jobs []job) error {
+	select {
+	case s.others <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.others }()
+	script.run(ctx, s.client, jobs)
+	return nil
 }
 
 func answerTo(cmd *redis.Cmd, grants []store.Grant) error {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -64,13 +66,21 @@ func (s *Store) trySync(ctx context.Context, r store.Report) (view store.View, d
 	}
 	fresh := make([]byte, markSize, markSize+len(written))
 	rand.Read(fresh)
-	swapped, err := s.swap(ctx, mark, append(fresh, written...), ledgerMS).Int()
+	cmd, err := s.swap(ctx, mark, append(fresh, written...), ledgerMS)
+	if err != nil {
+		return view, false, err
+	}
+	swapped, err := cmd.Int()
 	return view, swapped == 1, err
 }
 
 // readLedger returns the record and the moment in nanoseconds.
 func (s *Store) readLedger(ctx context.Context) (record string, now int64, err error) {
-	answer, err := s.swap(ctx).StringSlice()
+	cmd, err := s.swap(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	answer, err := cmd.StringSlice()
 	if err != nil {
 		return "", 0, err
 	}
@@ -82,16 +92,10 @@ func (s *Store) readLedger(ctx context.Context) (record string, now int64, err e
 	return answer[0], seconds*int64(time.Second) + micros*int64(time.Microsecond), errors.Join(err1, err2)
 }
 
-func (s *Store) swap(ctx context.Context, args ...any) result {
+func (s *Store) swap(ctx context.Context, args ...any) (*redis.Cmd, error) {
 	jobs := []job{{keys: []string{s.prefix + "{fleet}ledger"}, args: append([]any{s.clock()}, args...)}}
-	s.swaps.run(ctx, s.client, jobs)
-	return jobs[0].cmd
-}
-
-// result is what is asked of a command's answer.
-type result interface {
-	Int() (int, error)
-	StringSlice() ([]string, error)
+	err := s.aside(ctx, s.swaps, jobs)
+	return jobs[0].cmd, err
 }
 
 // pause lets workers that met go on one after the other.
