@@ -1,16 +1,15 @@
 package limit
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
-// FixedWindow counts tokens in windows of a fixed length that start at whole
-// multiples of it since an epoch. It admits at most Limit tokens in each
-// window, and so at most 2·Limit across a boundary.
+// FixedWindow counts tokens in windows that start at whole multiples of their
+// length since the epoch, or with the days, weeks or months of a calendar. It
+// admits at most Limit tokens in each window, and so at most 2·Limit across a
+// boundary.
 type FixedWindow struct {
-	Limit  int64
-	Window time.Duration // above 0
+	Limit    int64
+	Window   time.Duration // above 0, unless there is a calendar
+	Calendar Calendar      // none by default
 }
 
 // Window is the state of a fixed window: its start in nanoseconds since the
@@ -28,7 +27,7 @@ type Window struct {
 // and what was used counts in the window of that moment.
 func (f *FixedWindow) At(w Window, now int64) Window {
 	now = max(now, 0)
-	start := now - now%int64(f.Window)
+	start, _ := f.around(now)
 	switch {
 	case start > w.Start || w.Used == 0:
 		return Window{Start: start}
@@ -59,7 +58,7 @@ func (f *FixedWindow) Take(w Window, now, cost int64) (Window, Result) {
 // moment when they were, or the start of the window if that is later. A window
 // that has ended since gives nothing for them.
 func (f *FixedWindow) Give(w Window, taken, tokens int64) Window {
-	if into := taken - w.Start; into >= 0 && into < int64(f.Window) {
+	if into := taken - w.Start; into >= 0 && into < f.length(w) {
 		w.Used -= min(w.Used, max(tokens, 0))
 	}
 	return w
@@ -74,13 +73,25 @@ func (f *FixedWindow) Charge(w Window, now, tokens int64) Window {
 	return w
 }
 
-// end is the time until the window ends.
-func (f *FixedWindow) end(w Window, now int64) time.Duration {
-	if left := uint64(w.Start) - uint64(max(now, 0)) + uint64(f.Window); left < math.MaxInt64 {
-		return time.Duration(left)
+// around is the window that a moment is in: its start and its length.
+func (f *FixedWindow) around(now int64) (start, length int64) {
+	if f.Calendar.Unit == NoUnit {
+		return now - now%int64(f.Window), int64(f.Window)
 	}
-	return math.MaxInt64
+	start, end := f.Calendar.Around(now)
+	return max(start, 0), end - max(start, 0)
 }
+
+func (f *FixedWindow) length(w Window) int64 {
+	if f.Calendar.Unit == NoUnit {
+		return int64(f.Window)
+	}
+	_, length := f.around(w.Start)
+	return length
+}
+
+// end is the time until the window ends.
+func (f *FixedWindow) end(w Window, now int64) time.Duration { return span(w.Start, f.length(w), now) }
 
 // until is the time until the window is unused.
 func (f *FixedWindow) until(w Window, now int64) time.Duration {

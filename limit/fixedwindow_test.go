@@ -20,19 +20,19 @@ func TestFixedWindowTraces(t *testing.T) {
 		window FixedWindow
 		steps  []step
 	}{
-		{"windows start at whole multiples, and each is its own", FixedWindow{2, time.Minute}, []step{
+		{"windows start at whole multiples, and each is its own", FixedWindow{Limit: 2, Window: time.Minute}, []step{
 			{minute - 1, 2, Result{OK: true, ResetAfter: 1}},
 			{minute - 1, 1, Result{RetryAfter: 1, ResetAfter: 1}},
 			{minute, 2, Result{OK: true, ResetAfter: time.Minute}},
 			{minute, 1, Result{RetryAfter: time.Minute, ResetAfter: time.Minute}},
 		}},
-		{"a refused cost costs nothing", FixedWindow{10, time.Minute}, []step{
+		{"a refused cost costs nothing", FixedWindow{Limit: 10, Window: time.Minute}, []step{
 			{0, 11, Result{Remaining: 10, RetryAfter: Never}},
 			{0, 4, Result{OK: true, Remaining: 6, ResetAfter: time.Minute}},
 			{0, 7, Result{Remaining: 6, RetryAfter: time.Minute, ResetAfter: time.Minute}},
 			{0, 6, Result{OK: true, ResetAfter: time.Minute}},
 		}},
-		{"odd costs are never admitted and change nothing", FixedWindow{1, time.Minute}, []step{
+		{"odd costs are never admitted and change nothing", FixedWindow{Limit: 1, Window: time.Minute}, []step{
 			{0, -1, Result{Remaining: 1, RetryAfter: Never}},
 			{0, math.MinInt64, Result{Remaining: 1, RetryAfter: Never}},
 			{0, math.MaxInt64, Result{Remaining: 1, RetryAfter: Never}},
@@ -40,31 +40,31 @@ func TestFixedWindowTraces(t *testing.T) {
 			{0, 1, Result{OK: true, ResetAfter: time.Minute}},
 			{0, 0, Result{OK: true, ResetAfter: time.Minute}},
 		}},
-		{"a limit of nothing admits nothing", FixedWindow{0, time.Minute}, []step{
+		{"a limit of nothing admits nothing", FixedWindow{Limit: 0, Window: time.Minute}, []step{
 			{0, 1, Result{RetryAfter: Never}},
 		}},
-		{"an idle year is one window", FixedWindow{1, time.Minute}, []step{
+		{"an idle year is one window", FixedWindow{Limit: 1, Window: time.Minute}, []step{
 			{0, 1, Result{OK: true, ResetAfter: time.Minute}},
 			{365 * 1440 * minute, 1, Result{OK: true, ResetAfter: time.Minute}},
 			{365*1440*minute + 1, 1, Result{RetryAfter: time.Minute - 1, ResetAfter: time.Minute - 1}},
 		}},
-		{"a stamp of up to a second ago counts in the newer window", FixedWindow{3, time.Minute}, []step{
+		{"a stamp of up to a second ago counts in the newer window", FixedWindow{Limit: 3, Window: time.Minute}, []step{
 			{minute - 1, 3, Result{OK: true, ResetAfter: 1}},
 			{minute, 2, Result{OK: true, Remaining: 1, ResetAfter: time.Minute}},
 			{minute - 5, 1, Result{OK: true, ResetAfter: time.Minute + 5}},
 			{minute - 5, 1, Result{RetryAfter: time.Minute + 5, ResetAfter: time.Minute + 5}},
 			{minute, 1, Result{RetryAfter: time.Minute, ResetAfter: time.Minute}},
 		}},
-		{"a clock set back keeps what was used, for one window", FixedWindow{2, time.Minute}, []step{
+		{"a clock set back keeps what was used, for one window", FixedWindow{Limit: 2, Window: time.Minute}, []step{
 			{100 * minute, 2, Result{OK: true, ResetAfter: time.Minute}},
 			{40 * minute, 1, Result{RetryAfter: time.Minute, ResetAfter: time.Minute}},
 			{41 * minute, 2, Result{OK: true, ResetAfter: time.Minute}},
 		}},
-		{"moments before the epoch count as it", FixedWindow{1, time.Minute}, []step{
+		{"moments before the epoch count as it", FixedWindow{Limit: 1, Window: time.Minute}, []step{
 			{-7, 1, Result{OK: true, ResetAfter: time.Minute}},
 			{math.MinInt64, 1, Result{RetryAfter: time.Minute, ResetAfter: time.Minute}},
 		}},
-		{"the last window of all time has an end", FixedWindow{1, math.MaxInt64}, []step{
+		{"the last window of all time has an end", FixedWindow{Limit: 1, Window: math.MaxInt64}, []step{
 			{math.MaxInt64, 1, Result{OK: true, ResetAfter: math.MaxInt64}},
 			{math.MaxInt64 - 1, 1, Result{RetryAfter: math.MaxInt64, ResetAfter: math.MaxInt64}},
 		}},
@@ -82,7 +82,7 @@ func TestFixedWindowTraces(t *testing.T) {
 }
 
 func TestFixedWindowGiveAndCharge(t *testing.T) {
-	f := FixedWindow{10, time.Minute}
+	f := FixedWindow{Limit: 10, Window: time.Minute}
 	minute := int64(time.Minute)
 	w, _ := f.Take(Window{}, 5, 6)
 	next, _ := f.Take(w, minute, 3)
@@ -100,7 +100,7 @@ func TestFixedWindowGiveAndCharge(t *testing.T) {
 		{"up to the whole window", func(w Window) Window { return f.Charge(w, 9, math.MaxInt64) }, 10},
 		{"in the window of its own moment", func(w Window) Window { return f.Charge(w, minute, 3) }, 3},
 		{"a negative charge gives nothing", func(w Window) Window { return f.Charge(w, 9, -3) }, 6},
-		{"above a lowered limit it gives nothing", func(w Window) Window { return (&FixedWindow{4, time.Minute}).Charge(w, 9, 1) }, 6},
+		{"above a lowered limit it gives nothing", func(w Window) Window { return (&FixedWindow{Limit: 4, Window: time.Minute}).Charge(w, 9, 1) }, 6},
 	} {
 		if got := c.change(w).Used; got != c.want {
 			t.Errorf("%s: %d used, want %d", c.name, got, c.want)
@@ -109,9 +109,9 @@ func TestFixedWindowGiveAndCharge(t *testing.T) {
 }
 
 func TestFixedWindowLoweredAndRaised(t *testing.T) {
-	w, _ := (&FixedWindow{10, time.Minute}).Take(Window{}, 0, 8)
+	w, _ := (&FixedWindow{Limit: 10, Window: time.Minute}).Take(Window{}, 0, 8)
 	for _, c := range []struct{ limit, want int64 }{{4, 0}, {8, 0}, {9, 1}, {20, 12}} {
-		if _, r := (&FixedWindow{c.limit, time.Minute}).Take(w, 0, 0); r.Remaining != c.want {
+		if _, r := (&FixedWindow{Limit: c.limit, Window: time.Minute}).Take(w, 0, 0); r.Remaining != c.want {
 			t.Errorf("8 used, limit now %d: %d remain, want %d", c.limit, r.Remaining, c.want)
 		}
 	}
@@ -122,8 +122,8 @@ func TestFixedWindowLoweredAndRaised(t *testing.T) {
 func TestFixedWindowProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := FixedWindow{
-			rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "limit"),
-			time.Duration(rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, math.MaxInt64)).Draw(t, "window")),
+			Limit:  rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "limit"),
+			Window: time.Duration(rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, math.MaxInt64)).Draw(t, "window")),
 		}
 		used := map[int64]int64{} // by window
 		var w Window
@@ -172,7 +172,7 @@ func checkWait(t *rapid.T, f *FixedWindow, w Window, now, cost int64, r Result) 
 // longer than a window and the second that a stamp may be late.
 func TestFixedWindowUnderClockSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := FixedWindow{rapid.Int64Range(1, 9).Draw(t, "limit"), time.Duration(rapid.Int64Range(1, int64(2*time.Hour)).Draw(t, "window"))}
+		f := FixedWindow{Limit: rapid.Int64Range(1, 9).Draw(t, "limit"), Window: time.Duration(rapid.Int64Range(1, int64(2*time.Hour)).Draw(t, "window"))}
 		now := int64(48 * time.Hour)
 		var w Window
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
@@ -198,7 +198,7 @@ func FuzzFixedWindow(f *testing.F) {
 		if window < 1 || used < 0 || start < 0 {
 			return
 		}
-		fw := FixedWindow{max(limit, 0), time.Duration(window)}
+		fw := FixedWindow{Limit: max(limit, 0), Window: time.Duration(window)}
 		w, r := fw.Take(Window{start, used}, now, cost)
 		if r.OK && (cost < 0 || cost > 0 && w.Used > fw.Limit) {
 			t.Fatalf("admitted %d into %+v of %d", cost, w, fw.Limit)
