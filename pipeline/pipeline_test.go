@@ -210,17 +210,23 @@ func TestAPanicInReleaseKeepsNoOtherPermit(t *testing.T) {
 }
 
 func TestAnEntryThatPanicsAgainAndAgainIsSwitchedOff(t *testing.T) {
-	o := newRecord()
-	s := &looker{look: panicLook}
-	p := build(t, nil, o, pipeline.Entry{Name: "bad", OnFault: pipeline.Closed, Stage: s})
-	refused := 0
-	for range 100 {
-		if p.Acquire(t.Context(), &pipeline.Request{}).Verdict == pipeline.Reject {
-			refused++
-		}
-	}
-	if refused != 16 || o.count(pipeline.SwitchedOff) != 1 {
-		t.Errorf("refused %d requests and switched off %d times, want 16 and once", refused, o.count(pipeline.SwitchedOff))
+	for policy, want := range map[pipeline.FaultPolicy]int{pipeline.Open: 0, pipeline.Local: 0, pipeline.Closed: 100} {
+		t.Run(policy.String(), func(t *testing.T) {
+			o := newRecord()
+			asked := 0
+			s := &looker{look: func(*pipeline.Request) pipeline.Decision { asked++; panic("planted panic") }}
+			p := build(t, nil, o, pipeline.Entry{Name: "bad", OnFault: policy, Stage: s})
+			refused := 0
+			for range 100 {
+				if p.Acquire(t.Context(), &pipeline.Request{}).Reason == pipeline.StoreUnavailable {
+					refused++
+				}
+			}
+			if refused != want || asked != 16 || o.count(pipeline.SwitchedOff) != 1 {
+				t.Errorf("refused %d requests of 100, asked the stage %d times, switched off %d times; want %d, 16 and once",
+					refused, asked, o.count(pipeline.SwitchedOff), want)
+			}
+		})
 	}
 }
 

@@ -167,3 +167,9 @@ func (p *Plan) Entry(i int) Entry { return p.entries[i].Entry }
 
 // off reports whether an entry is not asked, by its mode or its panics.
 func (e *entry) off() bool { return e.Mode == Off || e.panics.Load() >= panicLimit }
+
+// refusesAll reports whether an entry was switched off that must not admit
+// what it cannot decide.
+func (e *entry) refusesAll() bool {
+	return e.OnFault == Closed && e.Mode == Enforce && e.panics.Load() >= panicLimit
+}

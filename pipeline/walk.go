@@ -36,6 +36,9 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 	a := &r.admission
 	for ; a.cursor < len(a.plan.entries); a.cursor++ {
 		e := &a.plan.entries[a.cursor]
+		if e.refusesAll() {
+			return !p.refused(r, a.cursor, Refuse(StoreUnavailable))
+		}
 		if e.off() || e.Mode == Shadow && !a.virtual {
 			continue
 		}
