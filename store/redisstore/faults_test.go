@@ -280,7 +280,23 @@ func TestEveryKeyEnds(t *testing.T) {
 // It is the server's clock that counts, whatever the worker's says.
 func TestServersClock(t *testing.T) {
 	srv := start(t)
-	s, l := open(t, srv), bucketOf(t, 2)
+	s, l, held := open(t, srv), bucketOf(t, 2), slotsOf(t, 2)
+	clock := func() int64 {
+		at, err := srv.admin.Time(t.Context()).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.UnixMicro()
+	}
+	before := clock()
+	claim(t, s, batchOf("o", held))
+	ends, err := srv.admin.ZRangeWithScores(t.Context(), s.keyOf(store.KeyOf("o"), held), 0, -1).Result()
+	if err != nil || len(ends) != 1 {
+		t.Fatalf("%v, %v", ends, err)
+	}
+	if granted := int64(ends[0].Score) - held.Lease.Microseconds(); granted < before || granted > clock() {
+		t.Errorf("a slot was granted at %d, the server's clock was %d before", granted, before)
+	}
 	for i, now := range []int64{0, begin, 1 << 60} {
 		b := batchOf("o", l)
 		b.Now = now
