@@ -8,7 +8,8 @@
 // never on the socket: a claim that was not sent by then is never sent, and one
 // that was is given back when its grant arrives. Nothing is sent twice, except
 // that a script the server does not know is loaded, and asked again: then
-// nothing has run.
+// nothing has run. A claim whose connection broke, or was given up after
+// Config.Patience, may have been made: its tokens refill, its slot's lease ends.
 //
 // State lies in one string for all limits on tokens of one owner, and in one
 // sorted set for each limit on slots of one owner, whose members are the ids of
@@ -24,10 +25,10 @@
 //
 // Do not use it bare: store.NewGuard adds the breaker, the probe and the queue
 // of returns. Do not let the server evict keys: a key that is evicted is a limit
-// that is full again. Any Redis or Valkey from 5.0 on should do; the tests run on
-// 7.0. See Permissions for what its user must be allowed, and Silence.
+// that is full again. The tests run on Redis 7.0, and the
+// scripts use nothing that 5.0 does not have. See Permissions for what its user must be allowed, and Silence.
 //
-// Cost: one script of 15 to 30 microseconds of the server for a request with
+// Cost: one script of about 12 to 25 microseconds of the server for a request with
 // one to three limits, and about a kilobyte of traffic. Moments are rounded to
 // microseconds. A limit must count in whole numbers below 2^52; see Check.
 //
