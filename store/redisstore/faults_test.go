@@ -180,7 +180,8 @@ func TestHungServer(t *testing.T) {
 	claim(t, s, batchOf("o", l, held))
 	calls := evalshas(t, srv)
 	srv.signal(t, syscall.SIGSTOP)
-	for i := range 4 {
+	sent(t, s, batchOf("o0", l, held))
+	for i := 1; i < 4; i++ {
 		b := batchOf(fmt.Sprint("o", i), l, held)
 		b.Budget = 10 * time.Millisecond
 		if err := s.Claim(t.Context(), b); !errors.Is(err, store.ErrUnavailable) {
@@ -201,6 +202,27 @@ func TestHungServer(t *testing.T) {
 	}
 	if n := leftTo(t, s, "o", held); n != 4 {
 		t.Errorf("%d slots left to another owner, want 4", n)
+	}
+}
+
+// sent makes a claim whose asker leaves when it was sent and not answered.
+func sent(t testing.TB, s *Store, b *store.Batch) {
+	t.Helper()
+	sending := func(n int) func() bool {
+		return func() bool {
+			s.group.mu.Lock()
+			defer s.group.mu.Unlock()
+			return s.group.sending == n && len(s.group.waiting) == 0
+		}
+	}
+	eventually(t, "nothing is under way", sending(0))
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- s.Claim(ctx, b) }()
+	eventually(t, "the claim is sent", sending(1))
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the asker left: error %v", err)
 	}
 }
 
