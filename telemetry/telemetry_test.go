@@ -109,11 +109,15 @@ func TestDurationsAreThoseOfTheRequest(t *testing.T) {
 	observer := made(t, Config{})
 	r := &pipeline.Request{Now: int64(time.Second)}
 	observer.Released(r, pipeline.Result{At: int64(1300 * time.Millisecond)})
+	observer.Released(r, pipeline.Result{At: int64(time.Hour), Outcome: pipeline.Ignored})
 	observer.Decided(r, pipeline.Decision{})
 	text := scrape(t, observer)
 	wantLines(t, text,
 		`plimsoll_request_duration_seconds_bucket{class="normal",outcome="completed",le="0.2"} 0`,
 		`plimsoll_request_duration_seconds_bucket{class="normal",outcome="completed",le="0.5"} 1`,
+		`plimsoll_request_duration_seconds_bucket{class="normal",outcome="completed",le="1"} 1`, // and all that are longer
+		`plimsoll_request_duration_seconds_bucket{class="normal",outcome="ignored",le="1000"} 0`,
+		`plimsoll_request_duration_seconds_count{class="normal",outcome="ignored"} 1`,
 		`plimsoll_request_duration_seconds_sum{class="normal",outcome="completed"} 0.3`,
 		`plimsoll_decision_duration_seconds_count{class="normal",outcome="admitted"} 0`, // nobody is followed
 		`plimsoll_requests_total{class="normal",outcome="admitted"} 1`,
