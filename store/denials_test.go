@@ -18,7 +18,7 @@ import (
 type bucket struct {
 	tat          big.Rat
 	interval     big.Rat
-	span, burst  int64
+	burst        int64
 	window, used int64 // when it is a fixed window instead
 	period       int64
 }

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"net/http/httptest"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"net/http/httptest"
 
 	"github.com/plimsoll-go/plimsoll/pipeline"
 )

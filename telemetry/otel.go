@@ -50,7 +50,8 @@ type instrument struct {
 }
 
 func newInstrument(meter metric.Meter, d *Definition) (instrument, error) {
-	made, err := instrument{Definition: d}, error(nil)
+	made := instrument{Definition: d}
+	var err error
 	help, unit := metric.WithDescription(d.Help), metric.WithUnit(d.Unit)
 	if d.Type == CounterType {
 		made.counter, err = meter.Int64ObservableCounter(string(d.Name), help, unit)
