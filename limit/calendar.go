@@ -60,6 +60,7 @@ func (c Calendar) Around(now int64) (start, end int64) {
 		day = 1
 	case Week:
 		day -= (int(time.Date(year, month, day, 12, 0, 0, 0, time.UTC).Weekday()) + 6) % 7 // days since Monday
+	case NoUnit, Day:
 	}
 	start, end = c.begin(year, month, day), c.next(year, month, day)
 	// Where the clocks are set back over midnight a date comes twice; its

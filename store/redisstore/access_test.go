@@ -16,7 +16,7 @@ func TestPermissions(t *testing.T) {
 	srv := start(t)
 	allow := func(rules string) *Store {
 		args := []any{"ACL", "SETUSER", "limiter", "reset", "on", ">pass word", "~plimsoll:*"}
-		for _, rule := range strings.Fields(rules) {
+		for rule := range strings.FieldsSeq(rules) {
 			args = append(args, rule)
 		}
 		srv.do(t, args...)
