@@ -110,6 +110,17 @@ func (l *LeakyBucket) Charge(b Leaky, now, tokens int64) Leaky {
 	return level
 }
 
+// Owing is the state of a bucket of which so many tokens are spent at a moment.
+func (l *LeakyBucket) Owing(spent, now int64) Leaky {
+	return Leaky{min(max(spent, 0), l.burst/request+1) * request, milliseconds(now)}
+}
+
+// Left is what remains of a level after some nanoseconds.
+func (l *LeakyBucket) Left(level int64, elapsed uint64) int64 {
+	leaked, _ := mulDiv(uint64(l.rate), elapsed/uint64(time.Millisecond), 1000)
+	return level - min(level, int64(leaked))
+}
+
 // Spent is what counts of a state that was brought to its moment, rounded up.
 func (l *LeakyBucket) Spent(b Leaky) int64 { return (b.Level + request - 1) / request }
 

@@ -41,12 +41,24 @@ func NewStrictWindow(r Rate, parts int) (StrictWindow, error) {
 // Size is the length of a state's Used.
 func (s *StrictWindow) Size() int { return int(s.parts) + 1 }
 
+// Part is the number of the part that a moment is in, since the epoch.
+func (s *StrictWindow) Part(now int64) int64 { return max(now, 0) / s.length }
+
+// Taken is when tokens count as taken that a state was asked for at a moment:
+// then, or in the newest part if that is later.
+func (s *StrictWindow) Taken(w *Strict, now int64) int64 { return max(now, w.Newest*s.length) }
+
+// Span is how long a token may count, a part more than the window.
+func (s *StrictWindow) Span() time.Duration {
+	return time.Duration(product(uint64(s.length), uint64(s.parts+1)))
+}
+
 // Advance brings a state to a moment, in nanoseconds since the epoch: parts
 // that have left the window are cleared. Moments behind it by up to a second
 // change nothing; when it is behind by more, the clock was set back, and what
 // counts now counts in the part of that moment.
 func (s *StrictWindow) Advance(w *Strict, now int64) {
-	part := max(now, 0) / s.length
+	part := s.Part(now)
 	switch {
 	case part == w.Newest:
 	case part > w.Newest:
@@ -90,7 +102,7 @@ func (s *StrictWindow) Spend(w *Strict, tokens int64) {
 
 // Give returns tokens that were taken at a moment, if its part still counts.
 func (s *StrictWindow) Give(w *Strict, taken, tokens int64) {
-	part := max(taken, 0) / s.length
+	part := s.Part(taken)
 	if part <= w.Newest && part >= w.Newest-s.parts {
 		at := &w.Used[part%int64(len(w.Used))]
 		*at -= min(*at, max(tokens, 0))
@@ -136,5 +148,5 @@ func (s *StrictWindow) reset(w *Strict, now, pending int64) time.Duration {
 
 // leaves is the time until a part has left the window.
 func (s *StrictWindow) leaves(part, now int64) time.Duration {
-	return span(part*s.length, int64(product(uint64(s.length), uint64(s.parts+1))), now)
+	return span(part*s.length, int64(s.Span()), now)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"strings"
 	"time"
 
@@ -25,11 +26,19 @@ type Algorithm uint8
 
 // The algorithms.
 const (
-	TokenBucket Algorithm = iota
-	FixedWindow
+	TokenBucket   Algorithm = iota // burst + rate·W in any window W
+	FixedWindow                    // the rate's count in each aligned window, or of a calendar
+	SlidingWindow                  // two aligned windows, weighed; as loose as a bucket, for compatibility
+	SlidingLog                     // exact in every window, for counts up to limit.MostLogged
+	StrictWindow                   // never more than the rate's count in any window, a little conservative
+	LeakyBucket                    // NGINX's limit_req to the digit, without its delay
 )
 
-var algorithms = [...]string{"token-bucket", "fixed-window"}
+var algorithms = [...]string{"token-bucket", "fixed-window", "sliding-window", "sliding-log", "strict-window", "leaky-bucket"}
+
+// strictParts is how many parts a strict window has: it is conservative by up
+// to one of them.
+const strictParts = 15
 
 // String is the word of the configuration.
 func (a Algorithm) String() string { return algorithms[a] }
@@ -62,16 +71,21 @@ type Limit struct {
 	ID          uint64 // of the name; tells the limits of one owner apart
 	Fingerprint uint64 // of all that decides; differs when a limit was changed
 
-	GCRA   limit.GCRA        // when the algorithm is TokenBucket
-	Window limit.FixedWindow // when the algorithm is FixedWindow
+	GCRA    limit.GCRA          // when the algorithm is TokenBucket
+	Window  limit.FixedWindow   // when the algorithm is FixedWindow
+	Sliding limit.SlidingWindow // when the algorithm is SlidingWindow
+	Log     limit.SlidingLog    // when the algorithm is SlidingLog
+	Strict  limit.StrictWindow  // when the algorithm is StrictWindow
+	Leaky   limit.LeakyBucket   // when the algorithm is LeakyBucket
 }
 
-// NewTokens prepares a limit on tokens. A burst of 0 means the rate's count.
+// NewTokens prepares a limit on tokens.
+//
+// Of a token bucket, a burst of 0 means the rate's count. A leaky bucket lets
+// burst requests through beside the first, 0 or more. The others ignore it:
+// their Burst is the rate's count.
 func NewTokens(name string, a Algorithm, r limit.Rate, burst int64) (*Limit, error) {
-	l := &Limit{Name: name, Kind: Tokens, Algorithm: a, Rate: r, Burst: burst}
-	if burst == 0 {
-		l.Burst = r.Count
-	}
+	l := &Limit{Name: name, Kind: Tokens, Algorithm: a, Rate: r, Burst: r.Count}
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -81,14 +95,47 @@ func NewTokens(name string, a Algorithm, r limit.Rate, burst int64) (*Limit, err
 	var err error
 	switch a {
 	case TokenBucket:
+		if burst != 0 {
+			l.Burst = burst
+		}
 		l.GCRA, err = limit.NewGCRA(r, l.Burst)
 	case FixedWindow:
-		l.Burst = r.Count
 		l.Window = limit.FixedWindow{Limit: r.Count, Window: r.Period}
+	case SlidingWindow:
+		l.Sliding = limit.SlidingWindow{Limit: r.Count, Window: r.Period}
+		if r.Count > math.MaxInt32 {
+			err = fmt.Errorf("store: a sliding window counts up to %d, got %s; use a token bucket", math.MaxInt32, r)
+		}
+	case SlidingLog:
+		l.Log, err = limit.NewSlidingLog(r)
+	case StrictWindow:
+		l.Strict, err = limit.NewStrictWindow(r, strictParts)
+	case LeakyBucket:
+		l.Burst = burst + 1
+		l.Leaky, err = limit.NewLeakyBucket(r, burst, burst)
 	default:
 		err = fmt.Errorf("store: unknown algorithm %d", a)
 	}
 	return l.identify(), err
+}
+
+// NewQuota prepares a fixed window that begins and ends with the days, weeks or
+// months of a calendar. Its rate's period is the length of an average one, for
+// what is told of it.
+func NewQuota(name string, count int64, c limit.Calendar) (*Limit, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	l, err := NewTokens(name, FixedWindow, limit.Per(count, average[c.Unit]), 0)
+	if err != nil {
+		return nil, err
+	}
+	l.Window = limit.FixedWindow{Limit: count, Calendar: c}
+	return l.identify(), nil
+}
+
+var average = map[limit.Unit]time.Duration{
+	limit.Day: 24 * time.Hour, limit.Week: 7 * 24 * time.Hour, limit.Month: 365 * 24 * time.Hour / 12,
 }
 
 // NewSlots prepares a limit on slots held at once.
@@ -108,22 +155,32 @@ func (l *Limit) Share(n int) *Limit {
 	if n <= 1 {
 		return l
 	}
-	share := *l
-	share.Max = max(1, l.Max/int64(n))
-	if l.Kind == Tokens {
-		share.Burst = max(1, l.Burst/int64(n))
-		share.Rate.Period = l.Rate.Period * time.Duration(n)
-		if share.Algorithm == FixedWindow {
-			share.Rate = limit.Rate{Count: max(1, l.Rate.Count/int64(n)), Period: l.Rate.Period}
-		}
-		prepared, err := NewTokens(l.Name, l.Algorithm, share.Rate, share.Burst)
-		if err != nil {
-			return l // a share too slow to count: the whole limit, still bounded
-		}
-		prepared.ChargeAfter = l.ChargeAfter
-		return prepared
+	if l.Kind == Slots {
+		share := *l
+		share.Max = max(1, l.Max/int64(n))
+		return share.identify()
 	}
-	return share.identify()
+	share, err := l.shareOfTokens(int64(n))
+	if err != nil {
+		return l // a share too slow to count: the whole limit, still bounded
+	}
+	share.ChargeAfter = l.ChargeAfter
+	return share
+}
+
+// shareOfTokens has the nth part of a bucket's rate and burst, or of what a
+// window may admit.
+func (l *Limit) shareOfTokens(n int64) (*Limit, error) {
+	burst := max(1, l.Burst/n)
+	switch slower := limit.Per(l.Rate.Count, l.Rate.Period*time.Duration(n)); {
+	case l.Window.Calendar.Unit != limit.NoUnit:
+		return NewQuota(l.Name, burst, l.Window.Calendar)
+	case l.Algorithm == TokenBucket:
+		return NewTokens(l.Name, l.Algorithm, slower, burst)
+	case l.Algorithm == LeakyBucket:
+		return NewTokens(l.Name, l.Algorithm, slower, burst-1)
+	}
+	return NewTokens(l.Name, l.Algorithm, limit.Per(burst, l.Rate.Period), 0)
 }
 
 func (l *Limit) identify() *Limit {
@@ -133,6 +190,9 @@ func (l *Limit) identify() *Limit {
 	l.ID = h.Sum64()
 	for _, v := range []int64{int64(l.Algorithm), l.Rate.Count, int64(l.Rate.Period), l.Burst, l.Max, int64(l.Lease)} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(v)))
+	}
+	if c := l.Window.Calendar; c.Unit != limit.NoUnit {
+		h.Write([]byte(c.String()))
 	}
 	l.Fingerprint = h.Sum64()
 	return l

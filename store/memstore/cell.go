@@ -7,161 +7,209 @@ import (
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
-// cell is the state of an entry in words, while its lock is held, and the
-// limit that it was written under. Each algorithm reads them in its own way:
+// cell is the state of an entry while its lock is held, and the limit that it
+// was written under. Each algorithm has its own way to read word and extra,
+// told in the file that is named after it; common to all is that a word of 0
+// owes nothing, and is as if never used.
 //
-//	token bucket   word is the debt, extra the moment when it was owed
-//	fixed window   word is what was used, extra the window's start
-//	slots          word is the count and the first of the holders, extra a
-//	               moment before which none expires
+// Copies of a cell are tried before one of them is written. What a copy takes
+// it therefore keeps in itself: in the words, or as pending where the state is
+// in a region, which only apply changes.
 type cell struct {
 	word    uint64
 	extra   int64
 	limit   *store.Limit
 	version uint16 // of the limit
+	pending int64
+	shard   *shard
 }
 
-func (c *cell) bucket() limit.Bucket { return limit.Bucket{Debt: limit.Debt(c.word), At: c.extra} }
-
-func (c *cell) window() limit.Window { return limit.Window{Start: c.extra, Used: int64(c.word)} }
-
-func (c *cell) setBucket(d limit.Debt, now int64) { c.word, c.extra = uint64(d), now }
-
-func (c *cell) setWindow(w limit.Window) { c.word, c.extra = uint64(w.Used), w.Start }
-
-// age brings the state of a limit on tokens to a moment.
+// age brings a state to a moment. What has left a region is taken out of it, so
+// the cell has to be written.
 func (c *cell) age(now int64) {
 	switch c.limit.Algorithm {
 	case store.TokenBucket:
 		c.setBucket(c.limit.GCRA.Owed(c.bucket(), now), now)
 	case store.FixedWindow:
 		c.setWindow(c.limit.Window.At(c.window(), now))
+	case store.SlidingWindow:
+		c.setSliding(c.limit.Sliding.At(c.sliding(), now))
+	case store.SlidingLog:
+		c.ageLog(now)
+	case store.StrictWindow:
+		c.ageStrict(now)
+	case store.LeakyBucket:
+		c.ageLeaky(now)
 	}
-}
-
-// carry makes the state, brought to a moment, that of another limit: what is
-// spent stays spent.
-func (c *cell) carry(to *store.Limit, version uint16, now int64) {
-	from := c.limit
-	if c.limit, c.version = to, version; same(from, to) {
-		return
-	}
-	if from.Algorithm == store.TokenBucket && to.Algorithm == store.TokenBucket {
-		c.setBucket(to.GCRA.Convert(&from.GCRA, limit.Debt(c.word)), now)
-		return
-	}
-	spent := int64(c.word)
-	if from.Algorithm == store.TokenBucket {
-		spent = from.GCRA.Spent(limit.Debt(c.word))
-	}
-	if to.Algorithm == store.TokenBucket {
-		c.setBucket(to.GCRA.Owing(spent), now)
-		return
-	}
-	w := to.Window.At(limit.Window{}, now)
-	w.Used = spent
-	c.setWindow(w)
 }
 
 // take asks for a cost, of a state that was brought to the moment.
-func (c *cell) take(now, cost int64) limit.Result {
-	switch {
-	case c.limit.Kind == store.Slots:
+func (c *cell) take(now, cost int64) (r limit.Result) {
+	switch l := c.limit; {
+	case l.Kind == store.Slots:
 		return c.takeSlot(cost)
-	case c.limit.Algorithm == store.TokenBucket:
-		d, r := c.limit.GCRA.Take(limit.Debt(c.word), cost)
+	case l.Algorithm == store.TokenBucket:
+		d, r := l.GCRA.Take(limit.Debt(c.word), cost)
 		c.word = uint64(d)
 		return r
-	default:
-		w, r := c.limit.Window.Take(c.window(), now, cost)
+	case l.Algorithm == store.FixedWindow:
+		w, r := l.Window.Take(c.window(), now, cost)
 		c.setWindow(w)
 		return r
+	case l.Algorithm == store.SlidingWindow:
+		w, r := l.Sliding.Take(c.sliding(), now, cost)
+		c.setSliding(w)
+		return r
+	case l.Algorithm == store.LeakyBucket:
+		b, r := l.Leaky.Take(c.leaky(), now, cost)
+		c.setLeaky(b)
+		return r
+	case l.Algorithm == store.SlidingLog:
+		r = l.Log.Ask(c.log(), now, c.pending, cost)
+	default:
+		w := c.strict(now)
+		r = l.Strict.Ask(&w, now, c.pending, cost)
 	}
+	if r.OK {
+		c.pending += cost
+	}
+	return r
 }
 
-func (c *cell) takeSlot(cost int64) limit.Result {
-	left := max(0, min(c.limit.Max, most)-countOf(c.word))
-	if cost > left {
-		return limit.Result{Remaining: left}
+// apply writes what was taken to the region, if the state has one.
+func (c *cell) apply(now int64) {
+	if c.pending == 0 {
+		return
 	}
-	c.word += uint64(cost) << 32
-	return limit.Result{OK: true, Remaining: left - cost}
+	if c.limit.Algorithm == store.SlidingLog {
+		c.spendLog(now, c.pending)
+	} else {
+		c.spendStrict(now, c.pending)
+	}
+	c.pending = 0
 }
 
-// handle is what a grant tells, so that a refund knows what it may give back.
-func (c *cell) handle() uint64 {
-	if c.limit.Algorithm == store.FixedWindow {
-		return uint64(c.extra)
+// handle is what a grant tells, so that a refund knows what it may give back:
+// the debt of a bucket, or the moment that the tokens count as taken at.
+func (c *cell) handle(now int64) uint64 {
+	switch c.limit.Algorithm {
+	case store.FixedWindow, store.SlidingWindow:
+		return uint64(max(c.extra, now))
+	case store.SlidingLog:
+		return uint64(c.takenLog(now))
+	case store.StrictWindow:
+		w := c.strict(now)
+		return uint64(c.limit.Strict.Taken(&w, now))
+	default: // of the others there is nothing to do here
 	}
 	return c.word
 }
 
-// owesNothing reports whether an entry, whose lock is held, can be forgotten.
-// The word may have changed when it returns.
-func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64, bool) {
-	version := uint16(e.name.Load())
-	if version == 0 {
-		c := cell{word: word, extra: e.extra}
-		c.prune(&sh.holders, now)
-		e.extra = c.extra
-		return c.word, countOf(c.word) == 0
+// spent is how many tokens count, of a state that was brought to the moment.
+func (c *cell) spent(now int64) int64 {
+	switch c.limit.Algorithm {
+	case store.TokenBucket:
+		return c.limit.GCRA.Spent(limit.Debt(c.word))
+	case store.SlidingWindow:
+		return c.limit.Sliding.Spent(c.sliding(), now)
+	case store.SlidingLog:
+		return int64(len(c.log()))
+	case store.StrictWindow:
+		w := c.strict(now)
+		return c.limit.Strict.Spent(&w)
+	case store.LeakyBucket:
+		return c.limit.Leaky.Spent(c.limit.Leaky.At(c.leaky(), now))
+	default: // of the others there is nothing to do here
 	}
-	c := cell{word, e.extra, s.versions.view.Load().limits[version].Load(), version}
-	c.age(now)
-	return word, c.word == 0
+	return int64(c.word)
 }
 
-// settle changes what is owed by what a return says, at its moment. The state
-// may be that of a later limit than the one that was charged.
-func (c *cell) settle(r *store.Return, now int64) {
-	switch {
-	case r.Reset:
-		c.word = 0
-	case r.Tokens > 0:
-		c.give(r, now)
-	case r.Tokens < 0 && c.limit.Algorithm == store.TokenBucket:
-		c.word = uint64(c.limit.GCRA.Charge(limit.Debt(c.word), positive(r.Tokens)))
-	case r.Tokens < 0:
-		c.setWindow(c.limit.Window.Charge(c.window(), now, positive(r.Tokens)))
-	}
-}
-
-// positive is −n, saturating.
-func positive(n int64) int64 { return -max(n, -math.MaxInt64) }
-
-// give returns tokens to the state that they were taken from. Under the limit
-// that was charged that is exact; after a change of the limit only whole
-// tokens that have not refilled come back. Without a grant it is what is owed.
-func (c *cell) give(r *store.Return, now int64) {
-	tokens, taken, left := r.Tokens, r.At, limit.Debt(math.MaxInt64)
-	handle := r.Handle &^ spilled
-	switch {
-	case r.AnyGrant:
-		taken = now
-	case r.Limit.Fingerprint != c.limit.Fingerprint:
-		tokens = min(tokens, outstanding(r, handle, now))
-	case r.Limit.Algorithm == store.TokenBucket:
-		left = r.Limit.GCRA.After(limit.Debt(handle), elapsed(r.At, now))
-	default:
-		taken = max(taken, int64(handle))
-	}
-	if c.limit.Algorithm == store.TokenBucket {
-		c.word = uint64(c.limit.GCRA.Give(limit.Debt(c.word), tokens, left))
-	} else {
-		c.setWindow(c.limit.Window.Give(c.window(), taken, tokens))
+// begin makes a state of which so many tokens are spent at a moment.
+func (c *cell) begin(spent, now int64) {
+	switch l := c.limit; l.Algorithm {
+	case store.TokenBucket:
+		c.setBucket(l.GCRA.Owing(spent), now)
+	case store.FixedWindow:
+		w := l.Window.At(limit.Window{}, now)
+		w.Used = spent
+		c.setWindow(w)
+	case store.SlidingWindow:
+		w := l.Sliding.At(limit.Sliding{}, now)
+		w.Current = min(spent, math.MaxInt32)
+		c.setSliding(w)
+	case store.SlidingLog:
+		c.word, c.extra = 0, now
+		c.spendLog(now, min(spent, l.Log.Limit))
+	case store.StrictWindow:
+		c.word, c.extra = 0, l.Strict.Part(now)
+		c.spendStrict(now, min(spent, l.Strict.Limit))
+	case store.LeakyBucket:
+		c.setLeaky(l.Leaky.Owing(spent, now))
 	}
 }
 
-// outstanding is how many whole tokens of the charged limit have not refilled
-// since, whatever others took.
-func outstanding(r *store.Return, handle uint64, now int64) int64 {
-	if g := &r.Limit.GCRA; r.Limit.Algorithm == store.TokenBucket {
-		return g.Whole(g.After(limit.Debt(handle), elapsed(r.At, now)))
+// carry makes a state, brought to a moment, that of another limit: what is
+// spent stays spent.
+func (c *cell) carry(to *store.Limit, version uint16, now int64) {
+	from := c.limit
+	if same(from, to) {
+		c.limit, c.version = to, version
+		return
 	}
-	if elapsed(int64(handle), now) >= uint64(r.Limit.Window.Window) {
-		return 0
+	debt, spent := limit.Debt(c.word), c.spent(now)
+	c.reset()
+	c.limit, c.version = to, version
+	if from.Algorithm == store.TokenBucket && to.Algorithm == store.TokenBucket {
+		c.setBucket(to.GCRA.Convert(&from.GCRA, debt), now)
+		return
 	}
-	return math.MaxInt64
+	c.begin(spent, now)
 }
 
-func elapsed(from, to int64) uint64 { return uint64(max(from, to)) - uint64(from) }
+// reset forgets what is owed.
+func (c *cell) reset() {
+	switch c.limit.Algorithm {
+	case store.SlidingLog:
+		c.freeLog()
+	case store.StrictWindow:
+		c.freeStrict()
+	default: // of the others there is nothing to do here
+	}
+	c.word = 0
+}
+
+// lastUse is a moment since when a state that owes nothing was not used.
+func (c *cell) lastUse() int64 {
+	after := int64(0)
+	switch l := c.limit; l.Algorithm {
+	case store.FixedWindow, store.SlidingWindow:
+		after = int64(l.Rate.Period)
+	case store.StrictWindow:
+		return c.extra * (int64(l.Strict.Span()) / int64(l.Strict.Size()))
+	case store.LeakyBucket:
+		return c.extra * 1e6
+	default: // of the others there is nothing to do here
+	}
+	return min(c.extra, math.MaxInt64-after) + after
+}
+
+// regional reports whether the state is in a region, and age changes it there.
+func (c *cell) regional() bool {
+	return c.limit.Algorithm == store.SlidingLog || c.limit.Algorithm == store.StrictWindow
+}
+
+// ended reports whether nothing of a region counts any more. It changes nothing:
+// who sweeps may be late, and must not be taken for a clock that was set back.
+func (c *cell) ended(now int64) bool {
+	if c.word == 0 {
+		return true
+	}
+	newest, counts := c.newest(c.extra), c.limit.Log.Window
+	if c.limit.Algorithm == store.StrictWindow {
+		counts = c.limit.Strict.Span()
+	}
+	return now >= newest && elapsed(newest, now) >= uint64(counts)
+}
+
+// same reports whether two limits decide alike.
+func same(a, b *store.Limit) bool { return a == b || a.Fingerprint == b.Fingerprint }

@@ -15,7 +15,6 @@ type item struct {
 	turn    int32  // which item is locked as the …th
 	lead    int32
 	shared  bool // the entry is the overflow of its limit
-	version uint16
 	base    cell // what is owed, with what was granted so far
 	attempt cell // what would be owed with all that passes
 }
@@ -127,9 +126,6 @@ func (s *Store) known(e *entry, l *store.Limit) error {
 	return s.register(l)
 }
 
-// same reports whether two limits decide alike.
-func same(a, b *store.Limit) bool { return a == b || a.Fingerprint == b.Fingerprint }
-
 func (s *Store) unreserve(items []item) {
 	for i := range items {
 		if it := &items[i]; it.holder != 0 {
@@ -182,7 +178,7 @@ func (s *Store) lock(b *store.Batch, items []item) bool {
 	}
 	v := s.versions.view.Load()
 	for i := range items {
-		if it := &items[i]; !s.read(v, it, &b.Claims[i], it.lead == int32(i), b.Now) {
+		if it := &items[i]; it.lead == int32(i) && !it.read(v, &b.Claims[i], b.Now) {
 			unlock(items, len(items))
 			return false
 		}
@@ -202,28 +198,33 @@ func unlock(items []item, n int) {
 // leads reports whether the item at an index has the lock of an entry.
 func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead == index }
 
-// read fills the cells of an item that leads with what is owed now, under the
-// limit of its claim. It fails if that limit has no number.
-func (s *Store) read(v *view, it *item, c *store.Claim, leads bool, now int64) (ok bool) {
-	if it.version, ok = v.number(c.Limit); !ok && it.at.entry != nil {
-		return false
-	}
-	switch e := it.at.entry; {
-	case !leads:
-		return true
+// read fills the cells of an item with what is owed now, under the limit of its
+// claim. It fails if that limit has no number.
+func (it *item) read(v *view, c *store.Claim, now int64) (ok bool) {
+	e := it.at.entry
+	switch {
 	case e == nil:
 		it.base = cell{limit: c.Limit}
 	case c.Limit.Kind == store.Slots:
-		it.base = cell{word: it.base.word, extra: e.extra, limit: c.Limit}
-		if it.base.prune(&it.at.shard.holders, now) {
-			e.extra = it.base.extra
-			e.word.Store(it.base.word | locked)
+		it.base = cell{word: it.base.word, extra: e.extra, limit: c.Limit, shard: it.at.shard}
+		if it.base.prune(now) {
+			e.keep(it.key.print, &it.base)
 		}
 	default:
 		written := uint16(e.name.Load())
-		it.base = cell{it.base.word, e.extra, v.limits[written].Load(), written}
+		it.base = cell{word: it.base.word, extra: e.extra, limit: v.limits[written].Load(), version: written, shard: it.at.shard}
 		it.base.age(now)
-		it.base.carry(c.Limit, it.version, now)
+		if !same(it.base.limit, c.Limit) {
+			if written, ok = v.number(c.Limit); ok {
+				it.base.carry(c.Limit, written, now)
+			}
+			e.keep(it.key.print, &it.base)
+			if !ok {
+				return false
+			}
+		} else if it.base.regional() {
+			e.keep(it.key.print, &it.base)
+		}
 	}
 	it.attempt = it.base
 	return true
@@ -241,9 +242,7 @@ func judge(b *store.Batch, items []item, g store.Group) bool {
 		if c.Limit.Kind == store.Slots {
 			cost = 1
 		}
-		state := &items[items[i].lead].attempt
-		state.carry(c.Limit, items[i].version, b.Now)
-		r := state.take(b.Now, cost)
+		r := items[items[i].lead].attempt.take(b.Now, cost)
 		b.Grants[i] = store.Grant{OK: r.OK, Remaining: r.Remaining, RetryAfter: r.RetryAfter, ResetAfter: r.ResetAfter}
 		passed = passed && r.OK
 	}
@@ -264,8 +263,7 @@ func conclude(items []item, passed bool) {
 // describe tells in all grants what is left after the batch.
 func describe(b *store.Batch, items []item) {
 	for i := range items {
-		state, l := items[items[i].lead].base, b.Claims[i].Limit
-		state.carry(l, items[i].version, b.Now)
+		state := items[items[i].lead].base
 		r := state.take(b.Now, 0)
 		b.Grants[i].Remaining, b.Grants[i].ResetAfter = r.Remaining, r.ResetAfter
 	}
@@ -274,15 +272,20 @@ func describe(b *store.Batch, items []item) {
 // write stores what is owed, and unlocks.
 func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
 	for i := range items {
+		if it := &items[i]; it.leads(int32(i)) {
+			it.base.apply(b.Now)
+		}
+	}
+	for i := range items {
 		it, c, g := &items[i], &b.Claims[i], &b.Grants[i]
 		state := &items[it.lead].base
 		switch taken := g.OK && granted[c.Group]; {
 		case !taken:
 		case c.Limit.Kind == store.Slots:
-			state.link(&it.at.shard.holders, it.holder, s.hasher.markOf(b.ID, it.key.print), leaseEnd(b.Now, c.Limit))
+			state.link(it.holder, s.hasher.markOf(b.ID, it.key.print), leaseEnd(b.Now, c.Limit))
 			g.Handle, it.holder = uint64(it.holder), 0
 		default:
-			g.Handle = state.handle()
+			g.Handle = state.handle(b.Now)
 		}
 		if it.shared {
 			g.Handle |= spilled
@@ -303,4 +306,11 @@ func (e *entry) write(print uint64, c *cell) {
 		e.name.Store(name)
 	}
 	e.word.Store(c.word)
+}
+
+// keep stores a state in an entry, whose lock stays held.
+func (e *entry) keep(print uint64, c *cell) {
+	locking := *c
+	locking.word |= locked
+	e.write(print, &locking)
 }

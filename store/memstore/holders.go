@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -102,7 +103,8 @@ func (h *hasher) markOf(id store.ID, print uint64) uint64 {
 
 // link puts a reserved holder into the list of an entry whose word counts it
 // already.
-func (c *cell) link(hs *holders, n uint32, mark uint64, expires int64) {
+func (c *cell) link(n uint32, mark uint64, expires int64) {
+	hs := &c.shard.holders
 	h, first := hs.at(n), firstOf(c.word)
 	h.expires, h.prev = expires, 0
 	h.next.Store(first)
@@ -117,7 +119,8 @@ func (c *cell) link(hs *holders, n uint32, mark uint64, expires int64) {
 }
 
 // unlink takes a holder out of the list, and out of the count.
-func (c *cell) unlink(hs *holders, n uint32) {
+func (c *cell) unlink(n uint32) {
+	hs := &c.shard.holders
 	h := hs.at(n)
 	h.mark.Store(0)
 	next := h.next.Load()
@@ -135,16 +138,16 @@ func (c *cell) unlink(hs *holders, n uint32) {
 
 // prune takes out the holders whose leases have ended, and reports whether it
 // changed the cell, which must then be written.
-func (c *cell) prune(hs *holders, now int64) bool {
+func (c *cell) prune(now int64) bool {
 	if now < c.extra || firstOf(c.word) == 0 {
 		return false
 	}
 	c.extra = math.MaxInt64
 	for n := firstOf(c.word); n != 0; {
-		h := hs.at(n)
+		h := c.shard.holders.at(n)
 		next := h.next.Load()
 		if h.expires <= now {
-			c.unlink(hs, n)
+			c.unlink(n)
 		} else {
 			c.extra = min(c.extra, h.expires)
 		}
@@ -158,7 +161,8 @@ func (c *cell) prune(hs *holders, now int64) bool {
 
 // holderOf is the number of a request's holder in the list, 0 if there is none.
 // The number that a grant told is tried first; without one the list is searched.
-func (c *cell) holderOf(hs *holders, mark uint64, told uint32) uint32 {
+func (c *cell) holderOf(mark uint64, told uint32) uint32 {
+	hs := &c.shard.holders
 	if told != 0 {
 		if hs.known(told) && hs.at(told).mark.Load() == mark {
 			return told
@@ -170,6 +174,15 @@ func (c *cell) holderOf(hs *holders, mark uint64, told uint32) uint32 {
 		n = hs.at(n).next.Load()
 	}
 	return n
+}
+
+func (c *cell) takeSlot(cost int64) limit.Result {
+	left := max(0, min(c.limit.Max, most)-countOf(c.word))
+	if cost > left {
+		return limit.Result{Remaining: left}
+	}
+	c.word += uint64(cost) << 32
+	return limit.Result{OK: true, Remaining: left - cost}
 }
 
 func leaseEnd(now int64, l *store.Limit) int64 {

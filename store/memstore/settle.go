@@ -78,27 +78,27 @@ func (s *Store) settle(r *store.Return) error {
 // return's limit is needed and has no number.
 func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) (ok bool) {
 	written, v := uint16(at.entry.name.Load()), s.versions.view.Load()
-	c := cell{word, at.entry.extra, v.limits[written].Load(), written}
+	c := cell{word: word, extra: at.entry.extra, limit: v.limits[written].Load(), version: written, shard: at.shard}
 	c.age(r.Now)
+	ok = true
 	if c.word == 0 && r.Tokens < 0 && !same(c.limit, r.Limit) { // as if never used
-		number, ok := v.number(r.Limit)
-		if !ok {
-			at.entry.word.Store(word)
-			return false
+		if written, ok = v.number(r.Limit); ok {
+			c.carry(r.Limit, written, r.Now)
 		}
-		c.carry(r.Limit, number, r.Now)
 	}
-	c.settle(r, r.Now)
+	if ok {
+		c.settle(r, r.Now)
+	}
 	at.entry.write(print, &c)
-	return true
+	return ok
 }
 
 // letGo takes a slot from its holder, if it is still held.
 func (s *Store) letGo(r *store.Return, at *site, word, print uint64) {
-	c := cell{word: word, extra: at.entry.extra}
-	c.prune(&at.shard.holders, r.Now)
-	if n := c.holderOf(&at.shard.holders, s.hasher.markOf(r.ID, print), uint32(r.Handle)); n != 0 {
-		c.unlink(&at.shard.holders, n)
+	c := cell{word: word, extra: at.entry.extra, shard: at.shard}
+	c.prune(r.Now)
+	if n := c.holderOf(s.hasher.markOf(r.ID, print), uint32(r.Handle)); n != 0 {
+		c.unlink(n)
 		if countOf(c.word) == 0 {
 			c.extra = r.Now
 		}
@@ -115,12 +115,12 @@ func (s *Store) renew(r *store.Return) {
 		}
 		return
 	}
-	hs := &at.shard.holders
-	c := cell{word: word, extra: at.entry.extra}
-	c.prune(hs, r.Now)
-	if n := c.holderOf(hs, s.hasher.markOf(r.ID, k.print), uint32(r.Handle)); n != 0 {
-		hs.at(n).expires = leaseEnd(r.Now, r.Limit)
-		c.extra = min(c.extra, hs.at(n).expires)
+	c := cell{word: word, extra: at.entry.extra, shard: at.shard}
+	c.prune(r.Now)
+	if n := c.holderOf(s.hasher.markOf(r.ID, k.print), uint32(r.Handle)); n != 0 {
+		h := at.shard.holders.at(n)
+		h.expires = leaseEnd(r.Now, r.Limit)
+		c.extra = min(c.extra, h.expires)
 	}
 	at.entry.write(k.print, &c)
 }

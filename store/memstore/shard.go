@@ -15,6 +15,7 @@ import (
 type shard struct {
 	table   atomic.Pointer[table] // nil until the first key
 	holders holders
+	regions regions
 	mu      sync.Mutex
 	used    int // slots that are not empty
 	hand    int // where forget looks next
@@ -202,18 +203,38 @@ func (s *Store) begin(name uint64, now int64) int64 {
 	if c.limit == nil { // slots
 		return now
 	}
-	c.age(now)
+	c.begin(0, now)
 	return c.extra
+}
+
+// owesNothing reports whether an entry, whose lock is held, can be forgotten.
+// The word may have changed when it returns.
+func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64, bool) {
+	version := uint16(e.name.Load())
+	c := cell{word: word, extra: e.extra, limit: s.versions.view.Load().limits[version].Load(), shard: sh}
+	if c.limit == nil {
+		c.prune(now)
+		e.extra = c.extra
+		return c.word, countOf(c.word) == 0
+	}
+	if c.regional() {
+		if c.ended(now) {
+			c.reset()
+		}
+		return c.word, c.word == 0
+	}
+	c.age(now)
+	return word, c.word == 0
 }
 
 // lastUse is a moment since when a key that owes nothing was not used. The
 // lock of its entry is held.
 func (s *Store) lastUse(e *entry) int64 {
-	l := s.versions.view.Load().limits[uint16(e.name.Load())].Load()
-	if l != nil && l.Algorithm == store.FixedWindow {
-		return min(e.extra, math.MaxInt64-int64(l.Window.Window)) + int64(l.Window.Window)
+	c := cell{extra: e.extra, limit: s.versions.view.Load().limits[uint16(e.name.Load())].Load()}
+	if c.limit == nil {
+		return e.extra
 	}
-	return e.extra
+	return c.lastUse()
 }
 
 func (t *table) moveTo(next *table) {

@@ -39,12 +39,13 @@ func (s *Store) decideOne(c *store.Claim, now int64, g *store.Grant) bool {
 		answer(g, &r, uint64(d))
 		return true
 	}
-	state := cell{word: word, extra: e.extra, limit: l}
+	state := cell{word: word, extra: e.extra, limit: l, version: uint16(name), shard: sh}
 	state.age(now)
 	r := state.take(now, c.Cost)
+	state.apply(now)
+	answer(g, &r, state.handle(now))
 	e.extra = state.extra
 	e.word.Store(state.word)
-	answer(g, &r, state.handle())
 	return true
 }
 

@@ -71,13 +71,23 @@ func giveBack(t testing.TB, s *Store, b *store.Batch, i int, tokens int64) {
 	}
 }
 
+var algorithms = []store.Algorithm{
+	store.TokenBucket, store.FixedWindow, store.SlidingWindow, store.SlidingLog, store.StrictWindow, store.LeakyBucket,
+}
+
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return storetest.Harness{Driver: open(t, Config{})} })
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		return storetest.Harness{Driver: open(t, Config{}), Algorithms: algorithms}
+	})
 }
 
 // One shard, so that the kit's owners meet in one table, which grows.
 func TestContractOfOneShard(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return storetest.Harness{Driver: open(t, Config{MaxKeys: 4000})} })
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		s := open(t, Config{MaxKeys: 1})
+		s.maxKeys = DefaultMaxKeys
+		return storetest.Harness{Driver: s, Algorithms: algorithms}
+	})
 }
 
 func TestConfig(t *testing.T) {
@@ -122,6 +132,10 @@ func TestNothingAllocates(t *testing.T) {
 		{"a token", []*store.Limit{rate}}, {"a window", []*store.Limit{window}}, {"a refusal", []*store.Limit{never}},
 		{"a slot", []*store.Limit{slot}}, {"a request", []*store.Limit{rate, window, slot}}, {"a refused request", []*store.Limit{rate, slot, never}},
 		{"five limits", []*store.Limit{rate, window, rate, window, slot}},
+		{"a sliding window", []*store.Limit{tokens(t, "sliding", store.SlidingWindow, limit.Per(1e6, time.Second), 0)}},
+		{"a log", []*store.Limit{tokens(t, "log", store.SlidingLog, limit.Per(100, time.Millisecond), 0)}},
+		{"a strict window", []*store.Limit{tokens(t, "strict", store.StrictWindow, limit.Per(1e6, time.Second), 0)}},
+		{"a leaky bucket", []*store.Limit{tokens(t, "leaky", store.LeakyBucket, limit.Per(1e6, time.Second), 1e6)}},
 	} {
 		b := ask(t, s, now, owner, c.limits...)
 		returns := make([]store.Return, len(c.limits))

@@ -55,11 +55,12 @@ func newHistory(k *kit, t *rapid.T) *history {
 	own := *k
 	own.tester = t
 	h := &history{kit: &own, rapid: t, latest: k.now, model: newModel(), owners: []store.Key{k.owner(), k.owner(), k.owner()}}
-	h.limits = [][]*store.Limit{
-		h.variants("bucket", store.TokenBucket), h.variants("window", store.FixedWindow),
-		append(h.variants("any", store.TokenBucket), h.variants("any", store.FixedWindow)...),
-		{k.slots(1, time.Second), k.slots(3, 5*time.Second), k.slots(2, time.Hour)},
+	var mixed []*store.Limit
+	for _, a := range k.harness.Algorithms {
+		h.limits = append(h.limits, h.variants(a.String(), a))
+		mixed = append(mixed, h.variants("mixed", a)...)
 	}
+	h.limits = append(h.limits, mixed, []*store.Limit{k.slots(1, time.Second), k.slots(3, 5*time.Second), k.slots(2, time.Hour)})
 	h.current = make([]int, len(h.limits))
 	for i := range h.limits {
 		h.current[i] = rapid.IntRange(0, len(h.limits[i])-1).Draw(t, "variant")
@@ -86,7 +87,9 @@ func (h *history) variants(name string, a store.Algorithm) (list []*store.Limit)
 		}...)
 	}
 	for _, r := range rates {
-		list = append(list, h.tokens(name, a, r.rate, r.burst))
+		if l, err := store.NewTokens(name, a, r.rate, r.burst); err == nil { // not every algorithm counts every rate
+			list = append(list, l)
+		}
 	}
 	return list
 }

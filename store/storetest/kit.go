@@ -23,6 +23,9 @@ type Harness struct {
 	// multiples of it, and uses only limits whose tokens take multiples of it.
 	// Default 1ns.
 	Resolution time.Duration
+	// Algorithms are those that the driver has. Default token bucket and fixed
+	// window, which every driver has.
+	Algorithms []store.Algorithm
 }
 
 // rule is one case of the kit.
@@ -71,6 +74,9 @@ type kit struct {
 func newKit(t *testing.T, h Harness) *kit {
 	if h.Resolution == 0 {
 		h.Resolution = 1
+	}
+	if h.Algorithms == nil {
+		h.Algorithms = []store.Algorithm{store.TokenBucket, store.FixedWindow}
 	}
 	k := &kit{tester: t, test: t, driver: h.Driver, harness: h, now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC).UnixNano()}
 	if h.Now != nil {
@@ -132,11 +138,27 @@ func (k *kit) slots(maxHeld int64, lease time.Duration) *store.Limit {
 	return l
 }
 
-// each runs a check with a limit of each algorithm that holds so many tokens
-// and needs so long until all of them are there again.
+// each runs a check with a limit of each algorithm that passes so many tokens
+// at once, and has them all again, at the latest, after full.
 func (k *kit) each(tokens int64, full time.Duration, check func(*store.Limit)) {
-	check(k.bucket(tokens, full))
-	check(k.window(tokens, full))
+	for _, a := range k.harness.Algorithms {
+		check(k.limitOf(a, a.String(), tokens, full))
+	}
+}
+
+// limitOf makes a limit of each's kind.
+func (k *kit) limitOf(a store.Algorithm, name string, tokens int64, full time.Duration) *store.Limit {
+	k.Helper()
+	switch a {
+	case store.SlidingWindow: // what was taken counts, ever less, for two windows
+		return k.tokens(name, a, limit.Per(tokens, full/2), 0)
+	case store.StrictWindow: // and a part more than the window here
+		return k.tokens(name, a, limit.Per(tokens, full*strictParts/(strictParts+1)), 0)
+	case store.LeakyBucket: // whose rate is rounded down, and which lets one pass beside the burst
+		return k.tokens(name, a, limit.Per(2*tokens, full), tokens-1)
+	default: // of the others there is nothing to do here
+	}
+	return k.tokens(name, a, limit.Per(tokens, full), 0)
 }
 
 // claim asks for some claims in one batch.

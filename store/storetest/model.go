@@ -3,7 +3,6 @@ package storetest
 import (
 	"math"
 	"math/big"
-	"time"
 
 	"github.com/plimsoll-go/plimsoll/store"
 )
@@ -21,138 +20,120 @@ type modelKey struct {
 
 // state is what one owner owes of one limit.
 type state struct {
-	limit *store.Limit
+	limit   *store.Limit
+	holders map[store.ID]int64 // of slots: when each lease ends
+	counter counter            // of tokens
+}
 
-	at int64 // the moment that it was brought to
+// counter counts tokens by one algorithm. All but settle and clone are asked of
+// a counter that was brought to the moment.
+type counter interface {
+	asking
+	returning
+	clone() counter
+	spent(now int64) int64 // whole tokens, rounded up
+}
 
-	// Token bucket: how far it is ahead of that moment, in units.
-	owed *big.Int
+// asking is what a claim needs.
+type asking interface {
+	settle(now int64)                // brings it to a moment
+	ask(now, cost int64) store.Grant // the verdict
+	take(now, cost int64)            // what was granted
+	figures(now int64) store.Grant   // what remains, and until when
+}
 
-	// Fixed window.
-	start, used int64
+// returning is what a return needs, beside charge and newest.
+type returning interface {
+	charging
+	memo(now int64) memo                     // of a grant
+	outstanding(m memo, at, now int64) int64 // whole tokens of it that have not refilled
+	give(m memo, tokens, at, now int64)      // under the limit that was charged
+}
 
-	// Slots: when each holder's lease ends.
-	holders map[store.ID]int64
+// charging changes what is owed without a grant.
+type charging interface {
+	charge(tokens, now int64)
+	lower(tokens, taken, now int64)
+	newest(now int64) int64 // when the newest tokens count as taken
 }
 
 // memo is what the model remembers of a grant, for its return.
 type memo struct {
-	owed  *big.Int // after the batch
-	start int64
+	owed  *big.Int // of buckets, after the batch
+	taken int64    // of windows and logs, when the tokens count as taken
 }
 
 func newModel() *model { return &model{states: map[modelKey]*state{}} }
 
 func newState(l *store.Limit) *state {
-	return &state{limit: l, owed: new(big.Int), holders: map[store.ID]int64{}}
+	return &state{limit: l, holders: map[store.ID]int64{}, counter: newCounter(l, 0, 0)}
+}
+
+// newCounter counts by a limit, of which some tokens are spent at a moment.
+func newCounter(l *store.Limit, spent, now int64) counter {
+	var c counter
+	switch {
+	case l.Kind == store.Slots:
+		return nil
+	case l.Algorithm == store.TokenBucket:
+		return newBucket(l, spent, now)
+	case l.Algorithm == store.FixedWindow:
+		c = &windowCounter{limit: l}
+	case l.Algorithm == store.SlidingWindow:
+		c = &slidingCounter{limit: l}
+	case l.Algorithm == store.SlidingLog:
+		c = &logCounter{limit: l}
+	case l.Algorithm == store.StrictWindow:
+		c = &strictCounter{limit: l, parts: map[int64]int64{}}
+	default:
+		c = &leakyCounter{limit: l}
+	}
+	c.settle(now)
+	if l.Algorithm != store.FixedWindow && l.Algorithm != store.SlidingWindow {
+		spent = min(spent, l.Burst)
+	}
+	if spent > 0 {
+		c.take(now, spent)
+	}
+	return c
 }
 
 func (s *state) clone() *state {
-	c := *s
-	c.owed = new(big.Int).Set(s.owed)
-	c.holders = map[store.ID]int64{}
+	c := &state{limit: s.limit, holders: map[store.ID]int64{}}
 	for id, ends := range s.holders {
 		c.holders[id] = ends
 	}
-	return &c
-}
-
-// units are how many units a nanosecond has and a token takes: whole numbers,
-// as small as they can be.
-func units(l *store.Limit) (nanosecond, token *big.Int) {
-	count, period := big.NewInt(l.Rate.Count), big.NewInt(int64(l.Rate.Period))
-	gcd := new(big.Int).GCD(nil, nil, count, period)
-	return count.Div(count, gcd), period.Div(period, gcd)
-}
-
-func times(a *big.Int, n int64) *big.Int { return new(big.Int).Mul(a, big.NewInt(n)) }
-
-// full is the debt of an empty bucket, and patience how much further behind a
-// clock may be before it counts as set back.
-func full(l *store.Limit) (capacity, patience *big.Int) {
-	nanosecond, token := units(l)
-	capacity = times(token, l.Burst)
-	patience = new(big.Int).Sub(capacity, token)
-	if second := times(nanosecond, int64(time.Second)); second.Cmp(patience) > 0 {
-		patience = second
+	if s.counter != nil {
+		c.counter = s.counter.clone()
 	}
-	return capacity, patience
+	return c
 }
 
 // settle brings a state to a moment: what has refilled, what has ended.
 func (s *state) settle(now int64) {
-	switch {
-	case s.limit.Kind == store.Slots:
-		for id, ends := range s.holders {
-			if ends <= now {
-				delete(s.holders, id)
-			}
-		}
-	case s.limit.Algorithm == store.TokenBucket:
-		nanosecond, _ := units(s.limit)
-		capacity, patience := full(s.limit)
-		if s.owed.Sign() > 0 {
-			s.owed.Sub(s.owed, times(nanosecond, now-s.at))
-		}
-		if s.owed.Sign() < 0 {
-			s.owed.SetInt64(0)
-		}
-		if s.owed.Cmp(patience.Add(patience, capacity)) > 0 {
-			s.owed.Set(capacity)
-		}
-	default:
-		window := int64(s.limit.Rate.Period)
-		start := now - now%window
-		if start > s.start || s.used == 0 {
-			s.start, s.used = start, 0
-		} else if s.start-now > int64(time.Second) {
-			s.start = start
+	if s.counter != nil {
+		s.counter.settle(now)
+	}
+	for id, ends := range s.holders {
+		if ends <= now {
+			delete(s.holders, id)
 		}
 	}
-	s.at = now
 }
 
 // change makes a settled state that of another limit: what is spent stays
-// spent, in tokens.
-func (s *state) change(to *store.Limit) {
+// spent, in tokens; between buckets that is exact, else whole tokens.
+func (s *state) change(to *store.Limit, now int64) {
 	from := s.limit
 	s.limit = to
 	if from.Fingerprint == to.Fingerprint || to.Kind == store.Slots {
 		return
 	}
-	_, before := units(from)
-	_, after := units(to)
-	capacity, _ := full(to)
-	if from.Algorithm == store.TokenBucket && to.Algorithm == store.TokenBucket {
-		s.owed = ceil(s.owed.Mul(s.owed, after), before)
-	} else {
-		spent := s.used
-		if from.Algorithm == store.TokenBucket {
-			spent = min(ceil(s.owed, before).Int64(), from.Burst)
-		}
-		s.owed = times(after, spent)
-		s.used, s.start = spent, s.at-s.at%int64(to.Rate.Period)
+	if b, ok := s.counter.(*bucketCounter); ok && to.Algorithm == store.TokenBucket {
+		s.counter = b.convert(to)
+		return
 	}
-	if s.owed.Cmp(capacity) > 0 {
-		s.owed = capacity
-	}
-}
-
-func ceil(a, b *big.Int) *big.Int {
-	q, rem := new(big.Int).DivMod(a, b, new(big.Int))
-	if rem.Sign() > 0 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q
-}
-
-// nanoseconds is how long units take, rounded up.
-func nanoseconds(l *store.Limit, u *big.Int) time.Duration {
-	nanosecond, _ := units(l)
-	if ns := ceil(u, nanosecond); ns.IsInt64() {
-		return time.Duration(ns.Int64())
-	}
-	return math.MaxInt64
+	s.counter = newCounter(to, s.counter.spent(now), now)
 }
 
 // take asks a settled state for a cost at a moment.
@@ -164,21 +145,9 @@ func (s *state) take(id store.ID, now, cost int64) (g store.Grant) {
 		}
 	case cost < 0 || cost > s.limit.Burst:
 		g.RetryAfter = store.Never
-	case s.limit.Algorithm == store.TokenBucket:
-		_, token := units(s.limit)
-		capacity, _ := full(s.limit)
-		after := new(big.Int).Add(s.owed, times(token, cost))
-		if over := new(big.Int).Sub(after, capacity); over.Sign() > 0 {
-			g.RetryAfter = nanoseconds(s.limit, over)
-		} else {
-			s.owed, g.OK = after, true
-		}
 	default:
-		left := max(0, s.limit.Burst-s.used)
-		if g.OK = cost <= left; g.OK {
-			s.used += cost
-		} else {
-			g.RetryAfter = time.Duration(s.start + int64(s.limit.Rate.Period) - now)
+		if g = s.counter.ask(now, cost); g.OK {
+			s.counter.take(now, cost)
 		}
 	}
 	return g
@@ -186,21 +155,12 @@ func (s *state) take(id store.ID, now, cost int64) (g store.Grant) {
 
 // figures are what a settled state tells beside the verdict.
 func (s *state) figures(g *store.Grant, now int64) {
-	switch {
-	case s.limit.Kind == store.Slots:
-		g.Remaining, g.ResetAfter = max(0, s.limit.Max-int64(len(s.holders))), 0
-	case s.limit.Algorithm == store.TokenBucket:
-		_, token := units(s.limit)
-		capacity, _ := full(s.limit)
-		left := new(big.Int).Sub(capacity, s.owed)
-		g.Remaining = max(0, left.Div(left, token).Int64())
-		g.ResetAfter = nanoseconds(s.limit, s.owed)
-	default:
-		g.Remaining, g.ResetAfter = max(0, s.limit.Burst-s.used), 0
-		if s.used > 0 {
-			g.ResetAfter = time.Duration(s.start + int64(s.limit.Rate.Period) - now)
-		}
+	if s.limit.Kind == store.Slots {
+		g.Remaining = max(0, s.limit.Max-int64(len(s.holders)))
+		return
 	}
+	f := s.counter.figures(now)
+	g.Remaining, g.ResetAfter = f.Remaining, f.ResetAfter
 }
 
 // claim decides a batch, and returns what to remember of each claim.
@@ -209,14 +169,17 @@ func (m *model) claim(b *store.Batch) (grants []store.Grant, memos []memo) {
 	for i := range b.Claims {
 		s := m.at(b.Claims[i].Owner, b.Claims[i].Limit)
 		s.settle(b.Now)
-		s.change(b.Claims[i].Limit)
+		s.change(b.Claims[i].Limit, b.Now)
 	}
 	passed := m.try(b, store.Enforced, grants, true)
 	m.try(b, store.Shadow, grants, passed)
 	for i := range b.Claims {
 		s := m.at(b.Claims[i].Owner, b.Claims[i].Limit)
 		s.figures(&grants[i], b.Now)
-		memos = append(memos, memo{new(big.Int).Set(s.owed), s.start})
+		memos = append(memos, memo{})
+		if s.counter != nil {
+			memos[i] = s.counter.memo(b.Now)
+		}
 	}
 	return grants, memos
 }
@@ -257,86 +220,20 @@ func (m *model) giveBack(r *store.Return, then memo) {
 	case r.Limit.Kind == store.Slots:
 		delete(s.holders, r.ID)
 	case r.Reset:
-		s.owed.SetInt64(0)
-		s.used = 0
+		s.counter = newCounter(s.limit, 0, r.Now)
+	case r.Tokens == 0:
 	case r.Tokens < 0:
-		if !s.owes() {
-			s.change(r.Limit) // as if never used
+		if s.counter.spent(r.Now) == 0 {
+			s.change(r.Limit, r.Now) // as if never used
 		}
-		s.charge(-max(r.Tokens, -math.MaxInt64))
-	default:
-		s.refund(r, then)
-	}
-}
-
-// owes reports whether a settled state differs from one never used.
-func (s *state) owes() bool {
-	if s.limit.Algorithm == store.TokenBucket {
-		return s.owed.Sign() > 0
-	}
-	return s.used > 0
-}
-
-func (s *state) charge(tokens int64) {
-	if s.limit.Algorithm == store.FixedWindow {
-		s.used += min(tokens, max(0, s.limit.Burst-s.used))
-		return
-	}
-	_, token := units(s.limit)
-	capacity, _ := full(s.limit)
-	after := new(big.Int).Add(s.owed, times(token, tokens))
-	if after.Cmp(capacity) > 0 {
-		after = capacity
-	}
-	if after.Cmp(s.owed) > 0 {
-		s.owed = after
-	}
-}
-
-// refund gives back what has not refilled by itself since it was taken: under
-// the limit that was charged that is counted in time, under another in whole
-// tokens. Without a grant all that is owed may come back.
-func (s *state) refund(r *store.Return, then memo) {
-	switch {
+		s.counter.charge(-max(r.Tokens, -math.MaxInt64), r.Now)
 	case r.AnyGrant:
-		s.lower(r.Tokens, r.Now, s.owed)
+		s.counter.lower(r.Tokens, s.counter.newest(r.Now), r.Now)
 	case r.Limit.Fingerprint == s.limit.Fingerprint:
-		s.lower(r.Tokens, max(r.At, then.start), notRefilled(r, then))
-	case r.Limit.Algorithm == store.TokenBucket:
-		_, token := units(r.Limit)
-		whole := new(big.Int).Div(notRefilled(r, then), token)
-		s.lower(min(r.Tokens, whole.Int64()), r.At, s.owed)
-	case r.Now-then.start < int64(r.Limit.Rate.Period):
-		s.lower(r.Tokens, r.At, s.owed)
-	}
-}
-
-// notRefilled is what a bucket would still owe, had nobody asked since.
-func notRefilled(r *store.Return, then memo) *big.Int {
-	nanosecond, _ := units(r.Limit)
-	left := new(big.Int).Sub(then.owed, times(nanosecond, max(0, r.Now-r.At)))
-	if left.Sign() < 0 {
-		left.SetInt64(0)
-	}
-	return left
-}
-
-// lower takes tokens from what is owed, from a bucket no more than most, from a
-// window if they were taken in it.
-func (s *state) lower(tokens, taken int64, most *big.Int) {
-	if s.limit.Algorithm == store.FixedWindow {
-		if into := taken - s.start; into >= 0 && into < int64(s.limit.Rate.Period) {
-			s.used -= min(s.used, tokens)
-		}
-		return
-	}
-	_, token := units(s.limit)
-	back := times(token, tokens)
-	if back.Cmp(most) > 0 {
-		back = most
-	}
-	if s.owed = new(big.Int).Sub(s.owed, back); s.owed.Sign() < 0 {
-		s.owed.SetInt64(0)
+		s.counter.give(then, r.Tokens, r.At, r.Now)
+	default:
+		charged := newCounter(r.Limit, 0, r.Now)
+		s.counter.lower(min(r.Tokens, charged.outstanding(then, r.At, r.Now)), r.At, r.Now)
 	}
 }
 

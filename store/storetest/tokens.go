@@ -160,7 +160,7 @@ var tokenRules = []rule{
 	},
 	{
 		"tokens/envelope",
-		"In any window W no more is admitted than burst + rate·W; with fixed windows twice the limit in the window's length.",
+		"Within any time no more is admitted than the algorithm promises.",
 		checkEnvelope,
 	},
 	{
@@ -210,6 +210,21 @@ func (k *kit) checkRate(r limit.Rate) {
 	}
 }
 
+// envelope is the most that a limit may admit within a span.
+func envelope(l *store.Limit, span time.Duration) int64 {
+	periods := int64(span / l.Rate.Period)
+	switch l.Algorithm {
+	case store.FixedWindow:
+		return l.Rate.Count * (2 + periods)
+	case store.SlidingLog, store.StrictWindow:
+		return l.Rate.Count * (1 + periods)
+	case store.LeakyBucket:
+		span += time.Millisecond
+	default: // of the others there is nothing to do here
+	}
+	return l.Burst + int64(span)*l.Rate.Count/int64(l.Rate.Period)
+}
+
 // checkEnvelope asks greedily at odd moments and looks at every window.
 func checkEnvelope(k *kit) {
 	k.each(5, 50*time.Millisecond, func(l *store.Limit) {
@@ -226,11 +241,7 @@ func checkEnvelope(k *kit) {
 		for last := range times {
 			for first := range last + 1 {
 				n, span := last-first+1, time.Duration(times[last]-times[first])
-				most := l.Burst + int64(span/(10*time.Millisecond))
-				if l.Algorithm == store.FixedWindow {
-					most = l.Burst * (2 + int64(span/(50*time.Millisecond)))
-				}
-				if int64(n) > most {
+				if most := envelope(l, span); int64(n) > most {
 					k.Fatalf("%s: %d admitted within %s, at most %d", l.Name, n, span, most)
 				}
 			}
