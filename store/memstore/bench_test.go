@@ -29,7 +29,11 @@ func benchStore(b *testing.B, keys int) (*Store, []store.Key) {
 }
 
 func benchLimit(b *testing.B, a store.Algorithm) *store.Limit {
-	l, err := store.NewTokens("bench", a, limit.Per(1e6, time.Second), 1e9)
+	r := limit.Per(1e6, time.Second)
+	if a != store.TokenBucket { // the askers' clocks run apart, and a window has no burst to bridge that
+		r.Count = 1e15
+	}
+	l, err := store.NewTokens("bench", a, r, 1e9)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,16 +12,20 @@ import (
 // told in the file that is named after it; common to all is that a word of 0
 // owes nothing, and is as if never used.
 //
-// Copies of a cell are tried before one of them is written. What a copy takes
-// it therefore keeps in itself: in the words, or as pending where the state is
-// in a region, which only apply changes.
+// What is taken may have to be undone before it is written. A cell therefore
+// keeps it in its words: in word and extra, or as pending where the state is in
+// a region, which only apply changes.
 type cell struct {
-	word    uint64
-	extra   int64
+	words
 	limit   *store.Limit
 	version uint16 // of the limit
-	pending int64
 	shard   *shard
+}
+
+type words struct {
+	word    uint64
+	extra   int64
+	pending int64
 }
 
 // age brings a state to a moment. What has left a region is taken out of it, so

@@ -11,12 +11,13 @@ import (
 type item struct {
 	key     key
 	at      site
-	holder  uint32 // reserved of at.shard, for a slot
-	turn    int32  // which item is locked as the …th
+	holder  uint32 // reserved for a slot, of the shard from
+	from    *shard
+	turn    int32 // which item is locked as the …th
 	lead    int32
-	shared  bool // the entry is the overflow of its limit
-	base    cell // what is owed, with what was granted so far
-	attempt cell // what would be owed with all that passes
+	shared  bool  // the entry is the overflow of its limit
+	state   cell  // what is owed, with all that passed so far
+	granted words // what is owed with what is granted so far
 }
 
 // spilled marks the handle of a grant that was taken from the overflow.
@@ -28,7 +29,7 @@ const spilled = 1 << 63
 func (s *Store) decide(b *store.Batch, items []item) error {
 	for attempt := 0; ; attempt++ {
 		if err := s.open(b, items, attempt); err != nil {
-			s.unreserve(items)
+			unreserve(items)
 			return err
 		}
 		if s.lock(b, items) {
@@ -36,12 +37,8 @@ func (s *Store) decide(b *store.Batch, items []item) error {
 		}
 	}
 	var granted [2]bool // by group
-	granted[store.Enforced] = judge(b, items, store.Enforced)
-	conclude(items, granted[store.Enforced])
-	shadow := judge(b, items, store.Shadow)
-	granted[store.Shadow] = shadow && granted[store.Enforced]
-	conclude(items, granted[store.Shadow])
-	if !shadow || !granted[store.Enforced] || len(items) > 1 && meet(items) {
+	granted[store.Enforced], granted[store.Shadow] = judgeAll(b, items)
+	if !granted[store.Enforced] || !granted[store.Shadow] || len(items) > 1 && meet(items) {
 		describe(b, items)
 	}
 	if b.Peek {
@@ -49,7 +46,7 @@ func (s *Store) decide(b *store.Batch, items []item) error {
 	} else {
 		s.write(b, items, granted)
 	}
-	s.unreserve(items)
+	unreserve(items)
 	return nil
 }
 
@@ -63,25 +60,23 @@ func (s *Store) open(b *store.Batch, items []item, attempt int) (err error) {
 	for i := range items {
 		it, c := &items[i], &b.Claims[i]
 		it.key, it.turn, it.lead, it.shared = s.hasher.key(c.Owner, c.Limit.ID), int32(i), int32(i), false
-		at, found := s.locate(it.key)
 		switch {
-		case found:
-			err = s.known(at.entry, c.Limit)
+		case s.locate(it.key, &it.at):
+			err = s.known(it.at.entry, c.Limit)
 		case b.Peek: // nothing is entered
 		case len(items) > 1 || takes(c):
 			bound := s.maxKeys
 			if attempt >= patience {
 				bound = 0
 			}
-			at, it.key, it.shared, err = s.enter(it.key, c.Limit, b.Now, bound)
+			it.at, it.key, it.shared, err = s.enter(it.key, c.Limit, b.Now, bound)
+		}
+		if c.Limit.Kind == store.Slots && !b.Peek && err == nil {
+			it.reserve()
 		}
 		if err != nil {
 			return fmt.Errorf("memstore: claim %s: %w", c.Limit.Name, err)
 		}
-		if c.Limit.Kind == store.Slots && !b.Peek {
-			it.reserve(at.shard)
-		}
-		it.at = at
 	}
 	if len(items) > 1 {
 		order(items)
@@ -94,14 +89,20 @@ func takes(c *store.Claim) bool {
 	return c.Limit.Kind == store.Slots || c.Cost > 0 && c.Cost <= c.Limit.Burst
 }
 
-func (it *item) reserve(sh *shard) {
-	if it.holder != 0 && it.at.shard != sh {
-		it.at.shard.holders.release(it.holder, it.holder)
-		it.holder = 0
+// reserve takes a holder of the item's shard; one that an earlier attempt took
+// of another shard goes back.
+func (it *item) reserve() {
+	if it.holder != 0 && it.from != it.at.shard {
+		it.unreserve()
 	}
 	if it.holder == 0 {
-		it.holder = sh.reserve()
+		it.holder, it.from = it.at.shard.reserve(), it.at.shard
 	}
+}
+
+func (it *item) unreserve() {
+	it.from.holders.release(it.holder, it.holder)
+	it.holder = 0
 }
 
 // meet reports whether claims are about the same entry.
@@ -126,10 +127,10 @@ func (s *Store) known(e *entry, l *store.Limit) error {
 	return s.register(l)
 }
 
-func (s *Store) unreserve(items []item) {
+func unreserve(items []item) {
 	for i := range items {
 		if it := &items[i]; it.holder != 0 {
-			it.at.shard.holders.release(it.holder, it.holder)
+			it.unreserve()
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (s *Store) lock(b *store.Batch, items []item) bool {
 				unlock(items, n)
 				return false
 			}
-			it.base.word = word
+			it.state.word = word
 		}
 		last = it
 	}
@@ -201,61 +202,78 @@ func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead =
 // read fills the cells of an item with what is owed now, under the limit of its
 // claim. It fails if that limit has no number.
 func (it *item) read(v *view, c *store.Claim, now int64) (ok bool) {
-	e := it.at.entry
+	e, state := it.at.entry, &it.state
+	state.limit, state.version, state.shard, state.pending = c.Limit, 0, it.at.shard, 0
 	switch {
 	case e == nil:
-		it.base = cell{limit: c.Limit}
+		state.words = words{}
 	case c.Limit.Kind == store.Slots:
-		it.base = cell{word: it.base.word, extra: e.extra, limit: c.Limit, shard: it.at.shard}
-		if it.base.prune(now) {
-			e.keep(it.key.print, &it.base)
+		state.extra = e.extra
+		if state.prune(now) {
+			e.keep(it.key.print, state)
 		}
 	default:
-		written := uint16(e.name.Load())
-		it.base = cell{word: it.base.word, extra: e.extra, limit: v.limits[written].Load(), version: written, shard: it.at.shard}
-		it.base.age(now)
-		if !same(it.base.limit, c.Limit) {
-			if written, ok = v.number(c.Limit); ok {
-				it.base.carry(c.Limit, written, now)
+		state.extra, state.version = e.extra, uint16(e.name.Load())
+		state.limit = v.limits[state.version].Load()
+		if state.age(now); !same(state.limit, c.Limit) {
+			number, ok := v.number(c.Limit)
+			if ok {
+				state.carry(c.Limit, number, now)
 			}
-			e.keep(it.key.print, &it.base)
+			e.keep(it.key.print, state)
 			if !ok {
 				return false
 			}
-		} else if it.base.regional() {
-			e.keep(it.key.print, &it.base)
+		} else if state.regional() {
+			e.keep(it.key.print, state)
 		}
 	}
-	it.attempt = it.base
+	it.granted = state.words
 	return true
 }
 
-// judge asks for the claims of a group, and reports whether all pass.
-func judge(b *store.Batch, items []item, g store.Group) bool {
-	passed := true
+// judgeAll judges both groups: the shadow claims on top of the enforced ones, if
+// those are granted.
+func judgeAll(b *store.Batch, items []item) (enforced, shadow bool) {
+	enforced, asked := judge(b, items, store.Enforced)
+	conclude(items, enforced)
+	if asked == len(items) {
+		return enforced, true
+	}
+	shadow, _ = judge(b, items, store.Shadow)
+	shadow = shadow && enforced
+	conclude(items, shadow)
+	return enforced, shadow
+}
+
+// judge asks for the claims of a group. It reports whether all pass, and how
+// many there are.
+func judge(b *store.Batch, items []item, g store.Group) (passed bool, asked int) {
+	passed = true
 	for i := range items {
 		c := &b.Claims[i]
 		if c.Group != g {
 			continue
 		}
+		asked++
 		cost := c.Cost
 		if c.Limit.Kind == store.Slots {
 			cost = 1
 		}
-		r := items[items[i].lead].attempt.take(b.Now, cost)
+		r := items[items[i].lead].state.take(b.Now, cost)
 		b.Grants[i] = store.Grant{OK: r.OK, Remaining: r.Remaining, RetryAfter: r.RetryAfter, ResetAfter: r.ResetAfter}
 		passed = passed && r.OK
 	}
-	return passed
+	return passed, asked
 }
 
-// conclude makes what was tried what is owed, or forgets it.
+// conclude grants what passed, or undoes it.
 func conclude(items []item, passed bool) {
 	for i := range items {
 		if it := &items[i]; passed {
-			it.base = it.attempt
+			it.granted = it.state.words
 		} else {
-			it.attempt = it.base
+			it.state.words = it.granted
 		}
 	}
 }
@@ -263,7 +281,7 @@ func conclude(items []item, passed bool) {
 // describe tells in all grants what is left after the batch.
 func describe(b *store.Batch, items []item) {
 	for i := range items {
-		state := items[items[i].lead].base
+		state := items[items[i].lead].state
 		r := state.take(b.Now, 0)
 		b.Grants[i].Remaining, b.Grants[i].ResetAfter = r.Remaining, r.ResetAfter
 	}
@@ -272,13 +290,13 @@ func describe(b *store.Batch, items []item) {
 // write stores what is owed, and unlocks.
 func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
 	for i := range items {
-		if it := &items[i]; it.leads(int32(i)) {
-			it.base.apply(b.Now)
+		if it := &items[i]; it.state.pending != 0 && it.leads(int32(i)) {
+			it.state.apply(b.Now)
 		}
 	}
 	for i := range items {
 		it, c, g := &items[i], &b.Claims[i], &b.Grants[i]
-		state := &items[it.lead].base
+		state := &items[it.lead].state
 		switch taken := g.OK && granted[c.Group]; {
 		case !taken:
 		case c.Limit.Kind == store.Slots:
@@ -294,7 +312,7 @@ func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
 	}
 	for i := range items {
 		if it := &items[i]; it.leads(int32(i)) {
-			it.at.entry.write(it.key.print, &it.base)
+			it.at.entry.write(it.key.print, &it.state)
 		}
 	}
 }

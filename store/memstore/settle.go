@@ -40,7 +40,7 @@ func (s *Store) keyOf(r *store.Return) key {
 // find locks the entry of a key, if there is one.
 func (s *Store) find(k key) (at site, word uint64, ok bool) {
 	for {
-		if at, ok = s.locate(k); !ok {
+		if !s.locate(k, &at) {
 			return at, 0, false
 		}
 		if word, ok = at.lock(k.print); ok {
@@ -78,7 +78,7 @@ func (s *Store) settle(r *store.Return) error {
 // return's limit is needed and has no number.
 func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) (ok bool) {
 	written, v := uint16(at.entry.name.Load()), s.versions.view.Load()
-	c := cell{word: word, extra: at.entry.extra, limit: v.limits[written].Load(), version: written, shard: at.shard}
+	c := cell{words: words{word: word, extra: at.entry.extra}, limit: v.limits[written].Load(), version: written, shard: at.shard}
 	c.age(r.Now)
 	ok = true
 	if c.word == 0 && r.Tokens < 0 && !same(c.limit, r.Limit) { // as if never used
@@ -95,7 +95,7 @@ func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) (ok 
 
 // letGo takes a slot from its holder, if it is still held.
 func (s *Store) letGo(r *store.Return, at *site, word, print uint64) {
-	c := cell{word: word, extra: at.entry.extra, shard: at.shard}
+	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard}
 	c.prune(r.Now)
 	if n := c.holderOf(s.hasher.markOf(r.ID, print), uint32(r.Handle)); n != 0 {
 		c.unlink(n)
@@ -115,7 +115,7 @@ func (s *Store) renew(r *store.Return) {
 		}
 		return
 	}
-	c := cell{word: word, extra: at.entry.extra, shard: at.shard}
+	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard}
 	c.prune(r.Now)
 	if n := c.holderOf(s.hasher.markOf(r.ID, k.print), uint32(r.Handle)); n != 0 {
 		h := at.shard.holders.at(n)

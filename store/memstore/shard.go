@@ -39,16 +39,17 @@ func (t *table) crowded(used int) bool { return t == nil || used > len(t.slots)/
 // roomFor is the length of a table for some keys: a quarter more than crowded.
 func roomFor(keys int) int { return max(leastSlots, (keys*5/3+3)&^3) }
 
-func (s *Store) locate(k key) (at site, ok bool) {
-	at.shard = &s.shards[k.shard]
+// locate finds the entry of a key.
+func (s *Store) locate(k key, at *site) bool {
+	at.shard, at.entry, at.slot = &s.shards[k.shard], nil, -1
 	if at.table = at.shard.table.Load(); at.table == nil {
-		return at, false
+		return false
 	}
 	if at.slot = at.table.find(k.print); at.slot < 0 {
-		return at, false
+		return false
 	}
 	at.entry = &at.table.slots[at.slot]
-	return at, true
+	return true
 }
 
 // enter finds the entry of a key, or makes one; when that would be more keys
@@ -211,7 +212,7 @@ func (s *Store) begin(name uint64, now int64) int64 {
 // The word may have changed when it returns.
 func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64, bool) {
 	version := uint16(e.name.Load())
-	c := cell{word: word, extra: e.extra, limit: s.versions.view.Load().limits[version].Load(), shard: sh}
+	c := cell{words: words{word: word, extra: e.extra}, limit: s.versions.view.Load().limits[version].Load(), shard: sh}
 	if c.limit == nil {
 		c.prune(now)
 		e.extra = c.extra
@@ -230,7 +231,7 @@ func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64
 // lastUse is a moment since when a key that owes nothing was not used. The
 // lock of its entry is held.
 func (s *Store) lastUse(e *entry) int64 {
-	c := cell{extra: e.extra, limit: s.versions.view.Load().limits[uint16(e.name.Load())].Load()}
+	c := cell{words: words{extra: e.extra}, limit: s.versions.view.Load().limits[uint16(e.name.Load())].Load()}
 	if c.limit == nil {
 		return e.extra
 	}

@@ -39,7 +39,7 @@ func (s *Store) decideOne(c *store.Claim, now int64, g *store.Grant) bool {
 		answer(g, &r, uint64(d))
 		return true
 	}
-	state := cell{word: word, extra: e.extra, limit: l, version: uint16(name), shard: sh}
+	state := cell{words: words{word: word, extra: e.extra}, limit: l, version: uint16(name), shard: sh}
 	state.age(now)
 	r := state.take(now, c.Cost)
 	state.apply(now)

@@ -60,7 +60,8 @@ func TestLockOfAnotherKey(t *testing.T) {
 	s, l := open(t, Config{}), bucket(t, "rate", limit.Per(1, time.Second), 1)
 	ask(t, s, begin, ownerOf(1), l)
 	k := s.hasher.key(ownerOf(1), l.ID)
-	at, found := s.locate(k)
+	var at site
+	found := s.locate(k, &at)
 	if _, ok := at.lock(k.print); !found || !ok {
 		t.Fatal("the key's own entry")
 	}

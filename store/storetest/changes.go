@@ -91,6 +91,20 @@ var changeRules = []rule{
 		},
 	},
 	{
+		"change/late-return",
+		"Tokens that have refilled are not given back to another limit either.",
+		func(k *kit) {
+			k.each(10, 10*time.Second, func(l *store.Limit) {
+				other, o := k.limitOf(l.Algorithm, l.Name, 20, 10*time.Second), k.owner()
+				taken := k.claim(store.Claim{Owner: o, Limit: l, Cost: 6})
+				k.pass(10 * time.Second)
+				k.take(o, other, 15)
+				k.giveBack(k.returned(taken, 0, 6))
+				k.wantLeft(o, other, 5)
+			})
+		},
+	},
+	{
 		"change/slots",
 		"Changing a limit on slots loses no holder and forgets none.",
 		func(k *kit) {
