@@ -21,10 +21,13 @@ type refused struct {
 	class  priority.Class
 	detail pipeline.Detail
 	id     store.ID // zero when the request has none
+	late   float64  // the part of the wait that is added to it, below a tenth
 }
 
 func (s *settings) refuse(w http.ResponseWriter, r *http.Request, q *pipeline.Request, d pipeline.Decision) {
-	s.answer(w, r, &refused{q.Entry(d).Kind, d.Reason, q.Class, q.Detail, q.ID()})
+	s.answer(w, r, &refused{
+		kind: q.Entry(d).Kind, reason: d.Reason, class: q.Class, detail: q.Detail, id: q.ID(), late: rand.Float64() / 10,
+	})
 }
 
 // answer writes a refusal. It reads nothing of the body; of a connection that
@@ -45,7 +48,7 @@ func (s *settings) answer(w http.ResponseWriter, r *http.Request, a *refused) {
 	out.add("Cache-Control", append(out.text, "no-store"...))
 	out.add("Plimsoll-Decision", a.appendDecision(out.text))
 	if known {
-		out.add("Retry-After", strconv.AppendInt(out.text, jitter(seconds(wait)), 10))
+		out.add("Retry-After", strconv.AppendInt(out.text, a.jitter(seconds(wait)), 10))
 	}
 	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > maxDrained) {
 		out.add("Connection", append(out.text, "close"...))
@@ -88,12 +91,13 @@ func seconds(d time.Duration) int64 {
 }
 
 // jitter adds up to a tenth, so that those who were refused together do not
-// come back together.
-func jitter(n int64) int64 {
-	if n < 10 || n > math.MaxInt64/2 {
+// come back together: the same part in every unit, so that the header and the
+// body of an answer ask for the same.
+func (a *refused) jitter(n int64) int64 {
+	if n > math.MaxInt64/2 {
 		return n
 	}
-	return n + rand.Int64N(n/10+1)
+	return n + int64(a.late*float64(n))
 }
 
 // appendDecision appends the Plimsoll-Decision field, a dictionary of RFC 9651.
@@ -142,7 +146,7 @@ func (a *refused) appendProblem(b []byte, status int, wait time.Duration, known 
 		if wait%time.Millisecond != 0 {
 			ms++
 		}
-		b = strconv.AppendInt(b, jitter(ms), 10)
+		b = strconv.AppendInt(b, a.jitter(ms), 10)
 	}
 	if a.id != (store.ID{}) {
 		b = append(b, `,"decision_id":"`...)

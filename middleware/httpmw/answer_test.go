@@ -162,7 +162,17 @@ func TestRetryAfterHasJitter(t *testing.T) {
 	seen := map[string]bool{}
 	for range 200 {
 		w := ask(t, httpmw.Config{}, "x", refusing(pipeline.RateLimited, pipeline.Detail{RetryAfter: 100 * time.Second}), newRequest("GET", "/"), nothing)
-		seen[w.Header().Get("Retry-After")] = true
+		text := w.Header().Get("Retry-After")
+		seen[text] = true
+		var body struct {
+			MS int64 `json:"retry_after_ms"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := strconv.ParseInt(text, 10, 64); body.MS < n*1000 || body.MS > (n+1)*1000 {
+			t.Fatalf("the header asks for %s s, the body for %d ms", text, body.MS)
+		}
 	}
 	if len(seen) < 5 {
 		t.Errorf("only %v", seen)
