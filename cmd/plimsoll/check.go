@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll-go/plimsoll/config"
+	"github.com/plimsoll-go/plimsoll/internal/process"
 )
 
 func checkCommand() *cobra.Command {
@@ -14,14 +15,19 @@ func checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say everything that is wrong with a configuration",
 		Long: `Check reads a configuration as plimsoll run would, and prints every fault of it
-at once, with its line, its path and what is allowed. FILE is - for the standard
-input. The environment is left out: what is wrong there is not the file's fault.`,
+at once, with its line, its path and what is allowed. Of a right one it says what
+is allowed and probably not meant, as run does at its start. FILE is - for the
+standard input. The environment is left out: what is wrong there is not the
+file's fault.`,
 		Args: oneArg("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := readConfig(args[0], c.InOrStdin())
 			if err != nil {
 				fmt.Fprintln(c.ErrOrStderr(), err)
 				return errNo
+			}
+			for _, warning := range process.Warnings(f) {
+				fmt.Fprintln(c.ErrOrStderr(), "warning: "+warning)
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s is right: %d stages\n", args[0], len(f.Stages))
 			return nil
