@@ -248,8 +248,8 @@ func TestBuildAloneChangesNothing(t *testing.T) {
 
 func TestRestartNamesWhatWaits(t *testing.T) {
 	p := protect(t, "")
-	p.apply(t, "listen: 127.0.0.1:1\nserver: {grace: 1s, tls: {cert: a, key: b}}\nlog: {level: warn}\nstages: []")
-	want := []string{"listen", "server.grace", "server.tls.cert", "server.tls.key"}
+	p.apply(t, "listen: 127.0.0.1:1\nserver: {grace: 1s, tls: {cert: a, key: b}}\nlog: {level: warn, format: json}\nstages: []")
+	want := []string{"listen", "server.grace", "server.tls.cert", "server.tls.key", "log.format"}
 	if got := p.Current().Restart; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -26,14 +26,14 @@ func changes(from, to reflect.Value, path string) (list []string) {
 	return list
 }
 
-// fixed are the sections that count from the start of a process to its end:
-// they have made listeners, connections and stores.
-var fixed = []string{"listen", "upstream", "admin", "server", "proxy", "store"}
+// fixed are the sections and keys that count from the start of a process to its
+// end: they have made listeners, connections, stores and the log.
+var fixed = []string{"listen", "upstream", "admin", "server", "proxy", "store", "log.format"}
 
 // restart lists the changes that count only after the next start.
 func restart(began, f *File) []string {
 	return slices.DeleteFunc(Changes(began, f), func(path string) bool {
 		section, _, _ := strings.Cut(path, ".")
-		return !slices.Contains(fixed, section)
+		return !slices.Contains(fixed, section) && !slices.Contains(fixed, path)
 	})
 }

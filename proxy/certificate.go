@@ -52,14 +52,14 @@ func (c *certificate) load() error {
 	chain, chainErr := os.ReadFile(c.files.CertFile)
 	key, keyErr := os.ReadFile(c.files.KeyFile)
 	if err := errors.Join(chainErr, keyErr); err != nil {
-		return fmt.Errorf("proxy: certificate: %w", err)
+		return fmt.Errorf("proxy: server.tls.cert and key: %w", err)
 	}
 	if bytes.Equal(chain, c.chain) && bytes.Equal(key, c.key) {
 		return nil
 	}
 	pair, err := tls.X509KeyPair(chain, key)
 	if err != nil {
-		return fmt.Errorf("proxy: certificate %s: %w", c.files.CertFile, err)
+		return fmt.Errorf("proxy: server.tls.cert %s and key %s: %w", c.files.CertFile, c.files.KeyFile, err)
 	}
 	c.current.Store(&pair)
 	c.chain, c.key = chain, key
