@@ -154,7 +154,7 @@ func TestFixedLimitDoesNotAdapt(t *testing.T) {
 		state.backlog = func() backlog { return backlog{time.Second, 1000} }
 		s := newStage(t, Config{MaxInFlight: 40, Adaptive: Fixed}, state)
 		s.tickFor(time.Minute)
-		if got := state.Snapshot(); got.Limit != 40 || got.RunQueue != time.Second || len(got.Changes) != 0 {
+		if got := state.Snapshot(); got.Limit != 40 || got.RunQueue != time.Second || got.Changes == nil || len(got.Changes) != 0 {
 			t.Errorf("limit %d at a run queue of %v, %v", got.Limit, got.RunQueue, got.Changes)
 		}
 		if got := newStage(t, Config{MaxInFlight: 40}, state).limit(); got != 40 {

@@ -151,7 +151,8 @@ func (c *Change) add(next *Change) {
 }
 
 // since lists the changes that had not ended before a moment, oldest first.
-func (t *timeline) since(moment int64) (list []Change) {
+func (t *timeline) since(moment int64) []Change {
+	list := []Change{} // in JSON an empty list, not null
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := max(0, t.noted-len(t.changes)); i < t.noted; i++ {
