@@ -80,7 +80,7 @@ func (l *LeakyBucket) Take(b Leaky, now, cost int64) (Leaky, Result) {
 		level.Last = milliseconds(now)
 	}
 	level.Level += cost * request
-	return level, Result{OK: true, Remaining: left - cost, ResetAfter: l.emptyIn(level, now, level.Level)}
+	return level, Result{OK: true, Remaining: left - cost, ResetAfter: l.emptyIn(level, now, level.Level), Delay: l.Delay(level)}
 }
 
 // Delay is how long the request should be held that led to a state.

@@ -79,6 +79,7 @@ type Result struct {
 	Remaining  int64         // tokens that could be taken now, after this answer
 	RetryAfter time.Duration // until this cost could pass if nobody else asks; Never when it cannot, 0 when it did
 	ResetAfter time.Duration // until the limit is as if it had never been used
+	Delay      time.Duration // how long what was taken should be held before it goes on; only leaky buckets say so
 }
 
 // Never is the RetryAfter of a cost that no waiting helps.

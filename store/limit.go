@@ -31,7 +31,7 @@ const (
 	SlidingWindow                  // two aligned windows, weighed; as loose as a bucket, for compatibility
 	SlidingLog                     // exact in every window, for counts up to limit.MostLogged
 	StrictWindow                   // never more than the rate's count in any window, a little conservative
-	LeakyBucket                    // NGINX's limit_req to the digit, without its delay
+	LeakyBucket                    // NGINX's limit_req to the digit, burst, delay and nodelay
 )
 
 var algorithms = [...]string{"token-bucket", "fixed-window", "sliding-window", "sliding-log", "strict-window", "leaky-bucket"}
@@ -61,6 +61,7 @@ type Limit struct {
 	Algorithm Algorithm
 	Rate      limit.Rate    // tokens: how fast they come
 	Burst     int64         // tokens: how many may wait to be spent
+	Delay     int64         // leaky bucket: how many requests beside the first pass without being held, up to Burst − 1
 	Max       int64         // slots: how many may be held at once by one owner
 	Lease     time.Duration // slots: how long a holder may stay silent before its slot is taken back
 
@@ -82,8 +83,9 @@ type Limit struct {
 // NewTokens prepares a limit on tokens.
 //
 // Of a token bucket, a burst of 0 means the rate's count. A leaky bucket lets
-// burst requests through beside the first, 0 or more. The others ignore it:
-// their Burst is the rate's count.
+// burst requests through beside the first, 0 or more, and holds none of them;
+// NewLeaky makes one that does. The others ignore it: their Burst is the rate's
+// count.
 func NewTokens(name string, a Algorithm, r limit.Rate, burst int64) (*Limit, error) {
 	l := &Limit{Name: name, Kind: Tokens, Algorithm: a, Rate: r, Burst: r.Count}
 	if err := r.Validate(); err != nil {
@@ -111,12 +113,28 @@ func NewTokens(name string, a Algorithm, r limit.Rate, burst int64) (*Limit, err
 	case StrictWindow:
 		l.Strict, err = limit.NewStrictWindow(r, strictParts)
 	case LeakyBucket:
-		l.Burst = burst + 1
+		l.Burst, l.Delay = burst+1, burst
 		l.Leaky, err = limit.NewLeakyBucket(r, burst, burst)
 	default:
 		err = fmt.Errorf("store: unknown algorithm %d", a)
 	}
 	return l.identify(), err
+}
+
+// NewLeaky prepares a leaky bucket that lets burst requests through beside the
+// first, and holds those beyond delay, 0 … burst, until they have leaked: how
+// long is in their grants. It is NGINX's limit_req with burst and delay; delay
+// = burst is its nodelay.
+func NewLeaky(name string, r limit.Rate, burst, delay int64) (*Limit, error) {
+	l, err := NewTokens(name, LeakyBucket, r, burst)
+	if err != nil {
+		return nil, err
+	}
+	if l.Leaky, err = limit.NewLeakyBucket(r, burst, delay); err != nil {
+		return nil, err
+	}
+	l.Delay = delay
+	return l.identify(), nil
 }
 
 // NewQuota prepares a fixed window that begins and ends with the days, weeks or
@@ -178,7 +196,10 @@ func (l *Limit) shareOfTokens(n int64) (*Limit, error) {
 	case l.Algorithm == TokenBucket:
 		return NewTokens(l.Name, l.Algorithm, slower, burst)
 	case l.Algorithm == LeakyBucket:
-		return NewTokens(l.Name, l.Algorithm, slower, burst-1)
+		if l.Delay == l.Burst-1 {
+			return NewTokens(l.Name, l.Algorithm, slower, burst-1)
+		}
+		return NewLeaky(l.Name, slower, burst-1, min(l.Delay/n, burst-1))
 	}
 	return NewTokens(l.Name, l.Algorithm, limit.Per(burst, l.Rate.Period), 0)
 }
@@ -190,6 +211,9 @@ func (l *Limit) identify() *Limit {
 	l.ID = h.Sum64()
 	for _, v := range []int64{int64(l.Algorithm), l.Rate.Count, int64(l.Rate.Period), l.Burst, l.Max, int64(l.Lease)} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(v)))
+	}
+	if l.Algorithm == LeakyBucket {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(l.Delay)))
 	}
 	if c := l.Window.Calendar; c.Unit != limit.NoUnit {
 		h.Write([]byte(c.String()))

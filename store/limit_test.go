@@ -128,3 +128,34 @@ func TestShareOfSlotsAndQuotas(t *testing.T) {
 		t.Error("a quota of nothing needs no store, and was accepted")
 	}
 }
+
+// A leaky bucket that holds is another limit than one that does not, and its
+// share holds at the same part of its burst.
+func TestNewLeaky(t *testing.T) {
+	for _, c := range []struct {
+		burst, delay int64
+		want         bool
+	}{{5, 0, true}, {5, 2, true}, {5, 5, true}, {0, 0, true}, {5, 6, false}, {5, -1, false}, {-1, 0, false}} {
+		l, err := NewLeaky("name", limit.Per(10, time.Second), c.burst, c.delay)
+		if (err == nil) != c.want {
+			t.Fatalf("burst %d, delay %d: %v", c.burst, c.delay, err)
+		}
+		if !c.want {
+			continue
+		}
+		nodelay, err := NewTokens("name", LeakyBucket, limit.Per(10, time.Second), c.burst)
+		if err != nil || (l.Fingerprint == nodelay.Fingerprint) != (c.delay == c.burst) || l.Delay != c.delay || l.Burst != c.burst+1 {
+			t.Errorf("burst %d, delay %d: %+v, %v", c.burst, c.delay, l, err)
+		}
+	}
+	held, err := NewLeaky("name", limit.Per(10, time.Second), 7, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := held.Share(4); s.Burst != 2 || s.Delay != 1 || s.Rate != limit.Per(10, 4*time.Second) {
+		t.Errorf("a quarter of a burst of 7, of which 4 pass at once: %+v", s)
+	}
+	if s := held.Share(100); s.Burst != 1 || s.Delay != 0 {
+		t.Errorf("a hundredth of it: %+v", s)
+	}
+}

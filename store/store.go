@@ -39,6 +39,7 @@ type Grant struct {
 	Remaining  int64         // tokens or slots that are left
 	RetryAfter time.Duration // until this claim could pass if nobody else asks; Never; 0 when granted or not known
 	ResetAfter time.Duration // until the limit is as if never used
+	Delay      time.Duration // how long the request should be held before it goes on; only leaky buckets say so
 	Handle     uint64        // the driver's own word, handed back with a Return
 }
 

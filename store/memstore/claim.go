@@ -261,7 +261,7 @@ func judge(b *store.Batch, items []item, g store.Group) (passed bool, asked int)
 			cost = 1
 		}
 		r := items[items[i].lead].state.take(b.Now, cost)
-		b.Grants[i] = store.Grant{OK: r.OK, Remaining: r.Remaining, RetryAfter: r.RetryAfter, ResetAfter: r.ResetAfter}
+		b.Grants[i] = store.Grant{OK: r.OK, Remaining: r.Remaining, RetryAfter: r.RetryAfter, ResetAfter: r.ResetAfter, Delay: r.Delay}
 		passed = passed && r.OK
 	}
 	return passed, asked

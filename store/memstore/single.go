@@ -50,5 +50,5 @@ func (s *Store) decideOne(c *store.Claim, now int64, g *store.Grant) bool {
 }
 
 func answer(g *store.Grant, r *limit.Result, handle uint64) {
-	g.OK, g.Remaining, g.RetryAfter, g.ResetAfter, g.Handle = r.OK, r.Remaining, r.RetryAfter, r.ResetAfter, handle
+	g.OK, g.Remaining, g.RetryAfter, g.ResetAfter, g.Delay, g.Handle = r.OK, r.Remaining, r.RetryAfter, r.ResetAfter, r.Delay, handle
 }

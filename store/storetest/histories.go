@@ -90,6 +90,9 @@ func (h *history) variants(name string, a store.Algorithm) (list []*store.Limit)
 		if l, err := store.NewTokens(name, a, r.rate, r.burst); err == nil { // not every algorithm counts every rate
 			list = append(list, l)
 		}
+		if l, err := store.NewLeaky(name, r.rate, r.burst, r.burst/3); err == nil && a == store.LeakyBucket {
+			list = append(list, l)
+		}
 	}
 	return list
 }

@@ -149,6 +149,9 @@ func (s *state) take(id store.ID, now, cost int64) (g store.Grant) {
 		if g = s.counter.ask(now, cost); g.OK {
 			s.counter.take(now, cost)
 		}
+		if l, ok := s.counter.(*leakyCounter); ok && g.OK && cost > 0 {
+			g.Delay = l.delay()
+		}
 	}
 	return g
 }

@@ -236,6 +236,11 @@ func (c *leakyCounter) take(now, cost int64) {
 	c.level = level + 1000*cost
 }
 
+// delay is how long the request is held that led to the level.
+func (c *leakyCounter) delay() time.Duration {
+	return time.Duration(max(0, c.level-1000*(c.limit.Delay+1))*1000/c.rate()) * time.Millisecond
+}
+
 func (c *leakyCounter) figures(now int64) (g store.Grant) {
 	g.Remaining = max(0, 1000*c.limit.Burst-c.now(now)) / 1000
 	g.ResetAfter = c.until(now, c.level)
