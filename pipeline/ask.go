@@ -27,20 +27,30 @@ func (p *Pipeline) ask(ctx context.Context, r *Request) bool {
 		a.batch.Grants = a.batch.Grants[:n]
 		clear(a.batch.Grants)
 	}
-	p.beginAsking(r)
-	err := p.store.Claim(ctx, &a.batch)
-	p.endAsking(r)
-	if err != nil {
+	if err := p.claimOf(ctx, r); err != nil {
 		return p.askLocal(ctx, r, err)
 	}
 	return p.judge(r)
+}
+
+// claimOf makes the call, and times it where it takes time.
+func (p *Pipeline) claimOf(ctx context.Context, r *Request) error {
+	if !p.store.Remote() {
+		return p.store.Claim(ctx, &r.admission.batch)
+	}
+	begun := p.Now()
+	p.beginAsking(r)
+	err := p.store.Claim(ctx, &r.admission.batch)
+	p.endAsking(r)
+	r.Waits.Store, r.Waits.Unanswered = max(p.Now()-begun, 1), err != nil
+	return err
 }
 
 // beginAsking lets the entry that may wait count the request as queued while
 // it asks a remote store.
 func (p *Pipeline) beginAsking(r *Request) {
 	a := &r.admission
-	if a.plan.waiting < 0 || !p.store.Remote() {
+	if a.plan.waiting < 0 {
 		return
 	}
 	e := &a.plan.entries[a.plan.waiting]

@@ -141,7 +141,7 @@ func (p *Pipeline) begin(r *Request) {
 		r.Cost = 1
 	}
 	a.batch.Now = r.Now
-	r.Detail = Detail{}
+	r.Detail, r.Waits = Detail{}, Waits{}
 }
 
 // clock counts from the moment it was made, on the monotonic clock alone:

@@ -40,11 +40,31 @@ type Request struct {
 	Now      int64 // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
 	Deadline int64 // by the same clock; 0 means none
 	NoWait   bool  // set by the pipeline while a stage must answer without waiting
+	Trace    Trace // that the request is part of, if that trace is sampled
+
+	// Waits is what the decision waited for: written by the pipeline, and by
+	// the stage that may wait.
+	Waits Waits
 
 	// Detail is written by the stage that refuses, or that has the least left.
 	Detail Detail
 
 	admission admission
+}
+
+// Trace is a span of a distributed trace, as W3C Trace Context names it. The
+// zero value is none.
+type Trace struct {
+	ID   [16]byte
+	Span [8]byte
+}
+
+// Waits is how long a decision waited, in nanoseconds. The zero value is not at
+// all.
+type Waits struct {
+	Store      int64 // for a remote store; one in this process is not timed
+	Queue      int64 // for room, in the queue of the stage that may wait
+	Unanswered bool  // the store gave no answer in its time
 }
 
 // Detail explains a decision: figures for headers, bodies and logs.

@@ -88,7 +88,7 @@ func (s *Stage) wait(ctx context.Context, r *pipeline.Request, class int) pipeli
 	case w == nil:
 		return s.refuse(r, class, p.wait)
 	}
-	defer s.state.queue.reuse(w)
+	defer s.waited(r, w, now)
 	w.timer.Reset(s.budget(r, now))
 	select {
 	case <-w.ready:
@@ -106,6 +106,12 @@ func (s *Stage) wait(ctx context.Context, r *pipeline.Request, class int) pipeli
 		}
 		return pipeline.Decision{Verdict: pipeline.Abandon}
 	}
+}
+
+// waited ends a wait, and tells the request how long it was.
+func (s *Stage) waited(r *pipeline.Request, w *waiter, since int64) {
+	s.state.queue.reuse(w)
+	r.Waits.Queue = max(s.state.clock.now()-since, 1)
 }
 
 // The refusals. Each says when to come back, from what the state knows.

@@ -388,3 +388,20 @@ func TestWaitingDoesNotAllocate(t *testing.T) {
 		t.Errorf("a wait allocates %v times", n)
 	}
 }
+
+// A request knows how long it stood in line, and nothing when it stood in none.
+func TestARequestKnowsHowLongItQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{MaxInFlight: 1}, NewState())
+		first, second := s.request(priority.Normal), s.request(priority.Normal)
+		s.Take(t.Context(), first)
+		ctx, leave := context.WithCancel(t.Context())
+		v := s.start(ctx, second)
+		pass(3 * time.Millisecond)
+		leave()
+		<-v.done
+		if first.Waits.Queue != 0 || time.Duration(second.Waits.Queue) != 3*time.Millisecond {
+			t.Errorf("the first queued for %d ns, the second for %v", first.Waits.Queue, time.Duration(second.Waits.Queue))
+		}
+	})
+}
