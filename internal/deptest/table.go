@@ -105,6 +105,7 @@ var Floors = Table{
 			NoClock: "its time is virtual",
 			Bans:    []Ban{{"net", "its network is virtual"}},
 		},
+		{Package: "internal/redistest", Level: 0, Why: "it starts servers for whoever needs one, and knows nothing of what is tried on them"},
 		{Package: "internal/load", Level: 5, Why: "the load generator knows the service only from outside"},
 		{Package: "internal/process", Level: 6, Why: "the command's server as a value, so that the demonstration and the tests run the same one"},
 		{Package: "internal/demo", Level: 6, Beside: []string{"internal/process"}, Why: "part of the command, in a package of its own so that it can be tested"},
@@ -117,8 +118,8 @@ var Floors = Table{
 	},
 	Exclusive: []Exclusive{
 		{
-			Import: "github.com/redis/go-redis", Only: []string{"store/redisstore"},
-			Why: "a driver is the only user of its client",
+			Import: "github.com/redis/go-redis", Only: []string{"store/redisstore", "internal/redistest"},
+			Why: "a driver is the only user of its client; what starts servers has commands for them",
 		},
 		{
 			Import: "github.com/prometheus/", Only: []string{"telemetry", "admin", "cmd/*"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-go/plimsoll/internal/redistest"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -22,7 +23,7 @@ func TestPermissions(t *testing.T) {
 		srv.do(t, args...)
 		srv.do(t, "FLUSHALL")
 		srv.do(t, "SCRIPT", "FLUSH")
-		s, err := New(Config{URL: "unix://limiter:pass%20word@" + srv.socket + "?db=0", Patience: 10 * time.Second})
+		s, err := New(Config{URL: "unix://limiter:pass%20word@" + srv.Socket + "?db=0", Patience: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +55,11 @@ func useAll(t *testing.T, s *Store) (err error) {
 
 // Sentinels say where the server is; when it is lost, its replica takes over.
 func TestSentinel(t *testing.T) {
-	ports := [3]string{freePort(t), freePort(t), freePort(t)}
+	ports := [3]string{redistest.FreePort(), redistest.FreePort(), redistest.FreePort()}
 	master := start(t, "--port", ports[0], "--bind", "127.0.0.1")
 	start(t, "--port", ports[1], "--bind", "127.0.0.1", "--replicaof", "127.0.0.1 "+ports[0])
-	sentinel := prepare(t)
-	sentinel.configure(t, fmt.Sprintf("port %s\nbind 127.0.0.1\nunixsocket %s\nsentinel monitor main 127.0.0.1 %s 1\n"+
-		"sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 2000\n", ports[2], sentinel.socket, ports[0]), "--sentinel")
+	sentinel := &server{redistest.Prepare(t, redistest.Config{Sentinel: true, Args: []string{"--port", ports[2]}, Settings: fmt.Sprintf(
+		"sentinel monitor main 127.0.0.1 %s 1\nsentinel down-after-milliseconds main 500\nsentinel failover-timeout main 2000\n", ports[0])})}
 	sentinel.launch(t)
 	eventually(t, "the replica is known", func() bool {
 		return strings.Contains(fmt.Sprint(sentinel.do(t, "INFO", "sentinel")), "slaves=1")
@@ -74,6 +74,6 @@ func TestSentinel(t *testing.T) {
 	if n := master.do(t, "DBSIZE"); n != int64(1) {
 		t.Errorf("the master has %d keys, want 1", n)
 	}
-	master.kill()
+	master.Kill()
 	eventually(t, "a claim passes at the new master", func() bool { return s.Claim(t.Context(), batchOf("o", l)) == nil })
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-go/plimsoll/internal/redistest"
 	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
@@ -21,7 +22,7 @@ func startCluster(t testing.TB) (c cluster, s *Store) {
 	t.Helper()
 	var addrs []string
 	for i := range c.nodes {
-		c.ports[i] = freePort(t)
+		c.ports[i] = redistest.FreePort()
 		c.nodes[i] = start(t, "--port", c.ports[i], "--bind", "127.0.0.1", "--cluster-enabled", "yes")
 		c.nodes[i].do(t, "CLUSTER", "ADDSLOTSRANGE", i*8192, i*8192+8191)
 		addrs = append(addrs, "127.0.0.1:"+c.ports[i])

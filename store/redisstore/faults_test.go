@@ -92,7 +92,7 @@ func TestRestartedEmpty(t *testing.T) {
 	srv := start(t)
 	s, l := open(t, srv), bucketOf(t, 5)
 	claim(t, s, batchOf("o", l))
-	srv.kill()
+	srv.Kill()
 	if err := s.Claim(t.Context(), batchOf("o", l)); err == nil || errors.Is(err, store.ErrKey) {
 		t.Errorf("without a server: error %v", err)
 	}
@@ -171,7 +171,7 @@ func TestNoWrites(t *testing.T) {
 // not sent by then is never sent.
 func TestHungServer(t *testing.T) {
 	srv := start(t)
-	s, err := New(Config{Addrs: []string{srv.socket}, Connections: 1, Patience: time.Minute})
+	s, err := New(Config{Addrs: []string{srv.Socket}, Connections: 1, Patience: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func evalshas(t testing.TB, srv *server) (n int) {
 // A claim whose answer never came was made once at most.
 func TestNothingIsChargedTwice(t *testing.T) {
 	srv := start(t)
-	s, err := New(Config{Addrs: []string{srv.socket}, Patience: 50 * time.Millisecond})
+	s, err := New(Config{Addrs: []string{srv.Socket}, Patience: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestServersClock(t *testing.T) {
 	srv := start(t)
 	s, l, held := open(t, srv), bucketOf(t, 2), slotsOf(t, 2)
 	clock := func() int64 {
-		at, err := srv.admin.Time(t.Context()).Result()
+		at, err := srv.Admin.Time(t.Context()).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestServersClock(t *testing.T) {
 	}
 	before := clock()
 	claim(t, s, batchOf("o", held))
-	ends, err := srv.admin.ZRangeWithScores(t.Context(), s.keyOf(store.KeyOf("o"), held), 0, -1).Result()
+	ends, err := srv.Admin.ZRangeWithScores(t.Context(), s.keyOf(store.KeyOf("o"), held), 0, -1).Result()
 	if err != nil || len(ends) != 1 {
 		t.Fatalf("%v, %v", ends, err)
 	}
@@ -371,9 +371,9 @@ func TestServerThatCannotDecide(t *testing.T) {
 			"a script that does not end", "BUSY",
 			func(t *testing.T, srv *server) {
 				srv.do(t, "CONFIG", "SET", "busy-reply-threshold", "1")
-				go srv.admin.Eval(context.Background(), "while true do end", nil)
+				go srv.Admin.Eval(context.Background(), "while true do end", nil)
 				eventually(t, "it is busy", func() bool {
-					err := srv.admin.Ping(context.Background()).Err()
+					err := srv.Admin.Ping(context.Background()).Err()
 					return err != nil && strings.HasPrefix(err.Error(), "BUSY")
 				})
 			},
