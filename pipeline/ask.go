@@ -79,6 +79,7 @@ func (p *Pipeline) judge(r *Request) bool {
 		case a.batch.Grants[i].OK:
 			if a.batch.Claims[i].Group == store.Enforced {
 				r.Detail.least(&a.batch.Claims[i], &a.batch.Grants[i])
+				a.delay = max(a.delay, a.batch.Grants[i].Delay)
 			}
 		case a.batch.Claims[i].Group == store.Shadow:
 			if shadow < 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/pipeline"
@@ -106,6 +107,7 @@ type counts struct {
 	fail   error
 	panics bool
 	called int
+	delays map[string]time.Duration // by limit name
 }
 
 func newCounts(tr *trace) *counts {
@@ -126,7 +128,7 @@ func (c *counts) Claim(_ context.Context, b *store.Batch) error {
 	passed := map[store.Group]bool{store.Enforced: true, store.Shadow: true}
 	for i, claim := range b.Claims {
 		left, limited := c.left[claim.Limit.Name]
-		b.Grants[i] = store.Grant{OK: !limited || left >= claim.Cost, Remaining: left}
+		b.Grants[i] = store.Grant{OK: !limited || left >= claim.Cost, Remaining: left, Delay: c.delays[claim.Limit.Name]}
 		if !b.Grants[i].OK {
 			passed[claim.Group] = false
 		}

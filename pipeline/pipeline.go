@@ -17,6 +17,7 @@ type Config struct {
 	Store    *store.Guard                  // needed when a stage of any plan shares state
 	Observer Observer                      // told of every decision; nil tells nobody
 	Logger   *slog.Logger                  // for what an operator should read; nil logs nothing
+	MaxHeld  int                           // how many requests leaky buckets may hold back at once; more are refused; 0 is DefaultMaxHeld
 	Parallel []func(context.Context) error // run and joined by Run beside the pipeline's own work, a heartbeat for example
 }
 
@@ -30,6 +31,8 @@ type Pipeline struct {
 	parallel []func(context.Context) error
 	clock    clock
 	holders  holders
+	holding  atomic.Int64 // requests that are held back
+	maxHeld  int64
 	running  atomic.Bool
 	warned   atomic.Bool
 }
@@ -41,7 +44,10 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		store: c.Store, observer: c.Observer, logger: c.Logger, parallel: c.Parallel,
-		clock: newClock(),
+		clock: newClock(), maxHeld: DefaultMaxHeld,
+	}
+	if c.MaxHeld > 0 {
+		p.maxHeld = int64(c.MaxHeld)
 	}
 	if p.observer == nil {
 		p.observer = nobody{}
@@ -79,8 +85,8 @@ func (p *Pipeline) Now() int64 { return p.clock.now() }
 
 // Acquire decides a request. When it admits, Release must follow, once, on
 // every way out; when it does not, nothing is held. It waits at most for the
-// store's budget and for the wait of the stage that may wait, and no longer
-// than ctx. It does not allocate.
+// store's budget, for its turn under a leaky bucket that delays, and for the
+// wait of the stage that may wait, and no longer than ctx. It does not allocate.
 func (p *Pipeline) Acquire(ctx context.Context, r *Request) Decision {
 	if !p.running.Load() && !p.warned.Swap(true) {
 		p.logger.Warn("pipeline.Run is not running: limits do not adapt, leases are not renewed")
@@ -132,6 +138,7 @@ func (p *Pipeline) begin(r *Request) {
 	a.decision = Decision{}
 	a.pass, a.cursor, a.virtual = looking, 0, true
 	a.held, a.granted, a.local, a.shadow, a.detached = 0, false, false, false, false
+	a.delay, r.Delayed = 0, 0
 	a.batch.ID = store.ID{Hi: rand.Uint64(), Lo: rand.Uint64()} // a sequence would tell clients how many there are
 	a.batch.Claims = a.batch.Claims[:0]
 	if r.Now == 0 {

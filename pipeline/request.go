@@ -36,11 +36,12 @@ type Request struct {
 	Address  netip.Addr // of the client; invalid when not known
 	Class    priority.Class
 	Cohort   priority.Cohort
-	Cost     int64 // in tokens; 0 means 1
-	Now      int64 // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
-	Deadline int64 // by the same clock; 0 means none
-	NoWait   bool  // set by the pipeline while a stage must answer without waiting
-	Trace    Trace // that the request is part of, if that trace is sampled
+	Cost     int64         // in tokens; 0 means 1
+	Now      int64         // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
+	Deadline int64         // by the same clock; 0 means none
+	NoWait   bool          // set by the pipeline while a stage must answer without waiting
+	Delayed  time.Duration // how long the request was held for a leaky bucket; set by the pipeline
+	Trace    Trace         // that the request is part of, if that trace is sampled
 
 	// Waits is what the decision waited for: written by the pipeline, and by
 	// the stage that may wait.
@@ -85,6 +86,10 @@ func (r *Request) Entry(d Decision) Entry {
 	return Entry{}
 }
 
+// Moment is when the request goes on, by the same clock as Now: its arrival,
+// later by what it was held for a leaky bucket.
+func (r *Request) Moment() int64 { return r.Now + int64(r.Delayed) }
+
 // ID names the request across the fleet.
 func (r *Request) ID() store.ID { return r.admission.batch.ID }
 
@@ -119,10 +124,11 @@ type admission struct {
 	held    uint32 // entries whose permits are held, by index
 	permits [maxEntries]Permit
 
-	batch   store.Batch // scratch: claims and grants live here, or each request would allocate them
-	granted bool        // batch holds grants that have to be settled
-	local   bool        // the grants are the local driver's
-	shadow  bool        // the shadow group was granted
+	batch   store.Batch   // scratch: claims and grants live here, or each request would allocate them
+	delay   time.Duration // how long leaky buckets hold the request
+	granted bool          // batch holds grants that have to be settled
+	local   bool          // the grants are the local driver's
+	shadow  bool          // the shadow group was granted
 	returns []store.Return
 
 	detached bool

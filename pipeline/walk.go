@@ -21,7 +21,7 @@ func (p *Pipeline) walk(ctx context.Context, r *Request) (done bool) {
 		a.pass, a.storePanics = storing, 0
 	}
 	if a.pass == storing {
-		if len(a.batch.Claims) > 0 && !p.ask(ctx, r) {
+		if len(a.batch.Claims) > 0 && !(p.ask(ctx, r) && p.hold(ctx, r)) {
 			return true
 		}
 		a.pass, a.cursor = taking, 0

@@ -89,7 +89,7 @@ func (s *Stage) Take(_ context.Context, r *pipeline.Request) pipeline.Decision {
 	class := r.Class.Index()
 	if class == critical {
 		s.state.critical.Add(1)
-	} else if !s.state.take(class, s.capOf(class, r.Now)) {
+	} else if !s.state.take(class, s.capOf(class, r.Moment())) {
 		return s.refuse(r, class)
 	}
 	s.state.admitted[class].Add(1)

@@ -71,11 +71,11 @@ func NewState() *State {
 // store since, or cannot be true.
 func (s *State) moment(r *pipeline.Request) int64 {
 	const plausible = int64(time.Minute)
-	since := s.meter.since.Load()
-	if s.remote.Load() || since != 0 && (r.Now < since-plausible || r.Now > since+plausible) {
+	since, moment := s.meter.since.Load(), r.Moment()
+	if s.remote.Load() || since != 0 && (moment < since-plausible || moment > since+plausible) {
 		return s.clock.now()
 	}
-	return r.Now
+	return moment
 }
 
 // ahead is how many requests of a class and of more important ones wait, or
