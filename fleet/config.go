@@ -56,6 +56,10 @@ type Config struct {
 	// Now is the clock that requests are stamped with, in nanoseconds since
 	// the epoch; it must not step. Default a clock that starts at New.
 	Now func() int64
+	// Random draws from 0 … 1, 1 excluded, for the moments of the beats and the
+	// mark of this process. Default a generator that nobody can foresee; a
+	// simulation gives one that repeats.
+	Random func() float64
 	// OnView is told each answer, in Run's goroutine. Nil tells nobody.
 	OnView func(store.View)
 }
@@ -80,6 +84,9 @@ func (c *Config) complete() error {
 	}
 	if c.Usage == nil {
 		c.Usage = idle{}
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
 	}
 	if c.Now == nil {
 		start := time.Now()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +33,7 @@ func New(c Config) (*Member, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	m := &Member{config: c, epoch: rand.Uint64(), hurry: make(chan struct{}, 1), calling: make(chan struct{}, 1)}
+	m := &Member{config: c, epoch: uint64(c.Random() * (1 << 63)), hurry: make(chan struct{}, 1), calling: make(chan struct{}, 1)}
 	m.terms.Store(&c.Terms)
 	return m, nil
 }
@@ -89,7 +88,7 @@ func (m *Member) Run(ctx context.Context) error {
 }
 
 func (m *Member) pause() time.Duration {
-	return time.Duration(float64(m.config.Beat) * (1 - jitter + 2*jitter*rand.Float64()))
+	return time.Duration(float64(m.config.Beat) * (1 - jitter + 2*jitter*m.config.Random()))
 }
 
 // leave sends a last beat, so that the fleet need not wait for silence.

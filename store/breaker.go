@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -162,9 +161,12 @@ type breaker struct {
 	mu      sync.Mutex
 	health  health
 	changes chan change // for who reports them; the oldest are kept when it is full
+	random  func() float64
 }
 
-func newBreaker() *breaker { return &breaker{changes: make(chan change, 16)} }
+func newBreaker(random func() float64) *breaker {
+	return &breaker{changes: make(chan change, 16), random: random}
+}
 
 // admits reports whether a call may be made now.
 func (b *breaker) admits(now int64) bool {
@@ -173,7 +175,7 @@ func (b *breaker) admits(now int64) bool {
 		return false
 	case Degraded:
 		if began := b.ramp.Load(); began != 0 {
-			return rand.Float64() < rampShare(time.Duration(now-began))
+			return b.random() < rampShare(time.Duration(now-began))
 		}
 	case OK:
 	}

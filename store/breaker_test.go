@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -135,7 +136,7 @@ func TestTheRamp(t *testing.T) {
 	if h.called(int64(rampFor)+1, nil); h.state != OK || h.ramp != 0 {
 		t.Errorf("%s after it", h.state)
 	}
-	b := newBreaker()
+	b := newBreaker(rand.Float64)
 	b.update(func(h *health) { h.state, h.ramp = Degraded, 1 })
 	made := 0
 	for range 10_000 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,10 @@ type GuardConfig struct {
 	Queue int
 	// Local answers for requests that the store could not decide. Default none.
 	Local Driver
+	// Random draws from 0 … 1, 1 excluded, for what must not happen in step
+	// with other workers. It is called concurrently. Default a generator that
+	// nobody can foresee; a simulation gives one that repeats.
+	Random func() float64
 	// OnState is told each change of the state, with the last failure unless
 	// the state is OK. It is called by one goroutine of Run, in order; while it
 	// keeps that waiting, changes may be left out. Nil tells nobody.
@@ -84,6 +89,9 @@ func (c GuardConfig) complete() GuardConfig {
 	}
 	if c.Queue == 0 {
 		c.Queue = DefaultQueue
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
 	}
 	c.Budget = min(max(c.Budget, 100*time.Microsecond), time.Second)
 	c.MaxInFlight = min(max(c.MaxInFlight, 1), 4096)

@@ -46,7 +46,7 @@ func (r *remote) probing(ctx context.Context) {
 		}
 		r.checkOldest()
 		r.probe(ctx)
-		timer.Reset(probeEvery - probeJitter + rand.N(2*probeJitter))
+		timer.Reset(probeEvery + time.Duration((2*r.breaker.random()-1)*float64(probeJitter)))
 	}
 }
 

@@ -44,7 +44,7 @@ type Stats struct {
 
 func newRemote(d Driver, c *GuardConfig) *remote {
 	r := &remote{
-		driver: d, budget: c.Budget, base: time.Now(), breaker: newBreaker(), queue: newQueue(c.Queue), alarm: make(chan struct{}, 1),
+		driver: d, budget: c.Budget, base: time.Now(), breaker: newBreaker(c.Random), queue: newQueue(c.Queue), alarm: make(chan struct{}, 1),
 		probes: make(lane, 4), syncs: make(lane, 2), renewals: make(lane, 2), returns: make(lane, 2),
 	}
 	r.crew = newCrew(d, c.MaxInFlight, r.clock, r.ended)

@@ -34,6 +34,7 @@ type State struct {
 
 	ticking  sync.Mutex // guards what follows
 	backlog  func() backlog
+	parallel int // processors, or 0 for those of this process
 	limiter  limiter
 	strained strain
 	slow     level
@@ -65,6 +66,35 @@ func NewState() *State {
 	s.pace.outlook = &s.outlook
 	s.limit.Store(unlimited)
 	return s
+}
+
+// Processors are what a worker runs on, where that is not this process.
+type Processors struct {
+	Count int // how many
+	// Backlog tells how many goroutines are ready to run, and how long nine of
+	// ten were, at most, before they ran, since it was last asked. One goroutine
+	// calls it, at each tick.
+	Backlog func() (delay time.Duration, runnable int)
+}
+
+// NewSimulatedState makes the state of a worker whose processors are simulated,
+// and in which nothing is left to chance.
+func NewSimulatedState(p Processors) *State {
+	s := NewState()
+	s.parallel = p.Count
+	s.backlog = func() (b backlog) {
+		b.delay, b.runnable = p.Backlog()
+		return b
+	}
+	s.queue.places.factor = [2]uint64{0x9e3779b97f4a7c15, 0xd1b54a32d192ed03}
+	return s
+}
+
+func (s *State) processors() int {
+	if s.parallel > 0 {
+		return s.parallel
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // moment is when a request takes. Its own stamp serves, unless it has asked a
@@ -137,7 +167,7 @@ func (s *State) adapt(r *reading, now int64, c *settings) {
 		s.setStrain(0, now)
 		return
 	}
-	processors := runtime.GOMAXPROCS(0)
+	processors := s.processors()
 	from := s.limiter.limit(c.maxInFlight)
 	floor := min(max(processors, priority.Count), c.maxInFlight)
 	p := pressure{delay: s.measured.backlog.delay, busy: r.busy, ended: r.ended, dropped: r.dropped}
