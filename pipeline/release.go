@@ -89,7 +89,7 @@ func (p *Pipeline) giveBack(r *Request, result Result, concerns func(store.Group
 		}
 		returns = append(returns, store.Return{
 			ID: a.batch.ID, Owner: c.Owner, Limit: c.Limit, Handle: a.batch.Grants[i].Handle,
-			At: a.batch.Now, Tokens: back,
+			At: a.batch.Now, Now: a.batch.Now, Tokens: back,
 		})
 	}
 	a.returns = returns
