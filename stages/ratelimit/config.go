@@ -37,10 +37,20 @@ type Limit struct {
 	// Rate is how fast tokens come. A count of 0 refuses every request.
 	Rate limit.Rate
 	// Burst is how many tokens may wait to be spent, 1 or more. Default: the
-	// rate's count. Windows ignore it.
+	// rate's count. Of a leaky bucket it is how many requests may come beside
+	// the first, 0 or more. Windows and the log ignore it.
 	Burst int64
 	// Algorithm is how tokens are counted. Default: token bucket.
 	Algorithm store.Algorithm
+	// Delay is, of a leaky bucket, how many of the burst pass without being
+	// held, 0 … Burst; the others wait until the bucket has leaked so far.
+	// NoDelay holds none. Others ignore both.
+	Delay   int64
+	NoDelay bool
+	// Calendar makes the limit a quota: the rate's count in each day, week or
+	// month of a place. Its algorithm is the fixed window, and the rate's
+	// period counts for nothing. Default: none.
+	Calendar limit.Calendar
 	// Cost of a request. Default 1 token.
 	Cost Cost
 	// Overrides replace rate and burst for callers, by name.
@@ -148,12 +158,29 @@ func (l *Limit) prepare(r limit.Rate, burst int64) (*store.Limit, error) {
 	if r.Count == 0 {
 		return nil, nil
 	}
-	prepared, err := store.NewTokens(l.Name, l.Algorithm, r, burst)
+	prepared, err := l.count(r, burst)
 	if err != nil {
 		return nil, err
 	}
 	prepared.ChargeAfter = l.Cost.AfterServing
 	return prepared, nil
+}
+
+// count is what the limit's algorithm makes of a rate and a burst.
+func (l *Limit) count(r limit.Rate, burst int64) (*store.Limit, error) {
+	switch {
+	case l.Calendar != limit.Calendar{} && l.Algorithm != store.FixedWindow && l.Algorithm != store.TokenBucket:
+		return nil, fmt.Errorf("ratelimit: a quota of the calendar is a fixed window, not a %s", l.Algorithm)
+	case l.Calendar != limit.Calendar{}:
+		return store.NewQuota(l.Name, r.Count, l.Calendar)
+	case l.Algorithm != store.LeakyBucket:
+		return store.NewTokens(l.Name, l.Algorithm, r, burst)
+	case l.NoDelay:
+		return store.NewTokens(l.Name, l.Algorithm, r, burst)
+	case l.Charge == Attempts && burst > l.Delay:
+		return nil, errors.New("ratelimit: attempts are charged while a request is looked at, and cannot be held; set NoDelay")
+	}
+	return store.NewLeaky(l.Name, r, burst, min(l.Delay, burst))
 }
 
 // byRoute is the cost of each route of a table.

@@ -45,6 +45,7 @@ type Answer struct {
 	Remaining  int64         // tokens that are left under it
 	RetryAfter time.Duration // until the same call could pass if nobody else asks; store.Never when waiting does not help; 0 when allowed
 	ResetAfter time.Duration // until the limit is as if never used
+	Delay      time.Duration // how long what was allowed should wait before it goes on; only a leaky bucket says so
 	Degraded   bool          // the store could not be asked, and the fault policy answered
 }
 
@@ -102,7 +103,8 @@ func (l *Limiter) SetLimits(limits ...Limit) error {
 }
 
 // Take asks for cost tokens of a key, under all limits or none. It waits at
-// most for the store's budget. The error is the store's, when the fault policy
+// most for the store's budget: a delay that the answer asks for is the caller's
+// to wait, or Wait's. The error is the store's, when the fault policy
 // is closed; a refusal is not an error.
 func (l *Limiter) Take(ctx context.Context, key string, cost int64) (Answer, error) {
 	return l.claim(ctx, keyOf(key), cost, taking)
@@ -215,11 +217,14 @@ func (l *Limiter) degraded(ctx context.Context, b *store.Batch, cause error) (An
 	return Answer{Allowed: true, Degraded: true}, nil
 }
 
-// worst is the refusal with the longest wait, or the grant with the least left.
+// worst is the refusal with the longest wait, or the grant with the least left
+// and the longest delay.
 func worst(b *store.Batch) (a Answer) {
+	var delay time.Duration
 	for i := range b.Grants {
 		g := &b.Grants[i]
 		next := answer(b.Claims[i].Limit, g)
+		delay = max(delay, g.Delay)
 		switch {
 		case i == 0, a.Allowed && !next.Allowed:
 			a = next
@@ -229,6 +234,9 @@ func worst(b *store.Batch) (a Answer) {
 		case !next.Allowed && a.RetryAfter != store.Never && (next.RetryAfter == store.Never || next.RetryAfter > a.RetryAfter):
 			a = next
 		}
+	}
+	if a.Allowed {
+		a.Delay = delay
 	}
 	return a
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
-// Wait blocks until cost tokens of a key are taken, first come first served
-// among the calls of this Limiter. It gives up at once with ErrTooLong when it
+// Wait blocks until cost tokens of a key are taken, and any delay of them is
+// over, first come first served among the calls of this Limiter. It gives up at once with ErrTooLong when it
 // can see that the context would end first, or that no wait helps, and with
 // ErrWaiters when the line is full; nothing is taken then.
 func (l *Limiter) Wait(ctx context.Context, key string, cost int64) error {
@@ -30,12 +30,24 @@ func (l *Limiter) Wait(ctx context.Context, key string, cost int64) error {
 			return err
 		}
 		if a.Allowed {
-			return nil
+			return l.delayed(ctx, id, cost, a)
 		}
 		if err := pause(ctx, a); err != nil {
 			return err
 		}
 	}
+}
+
+// delayed waits for the delay of what was taken, or gives it back.
+func (l *Limiter) delayed(ctx context.Context, key store.Key, cost int64, a Answer) error {
+	if a.Delay == 0 {
+		return nil
+	}
+	err := pause(ctx, Answer{Limit: a.Limit, RetryAfter: a.Delay})
+	if err != nil {
+		l.giveBack(context.WithoutCancel(ctx), key, store.Return{Tokens: cost, AnyGrant: true})
+	}
+	return err
 }
 
 // pause waits until a refused call could pass.
