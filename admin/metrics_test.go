@@ -28,7 +28,7 @@ func TestAScrapeTellsOfThePipelineAndTheRuntime(t *testing.T) {
 // counted is a Telemetry that knows the process to serve.
 func counted(t testing.TB) *telemetry.Telemetry {
 	t.Helper()
-	counted, err := telemetry.New(telemetry.Config{Gauges: []telemetry.Gauge{{
+	counted, err := telemetry.New(telemetry.Config{Sources: []telemetry.Source{{
 		Metric: telemetry.Serving, Read: func() []telemetry.Point { return []telemetry.Point{{Value: 1}} },
 	}}})
 	if err != nil {

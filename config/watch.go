@@ -39,6 +39,7 @@ type Status struct {
 	Checksum   string    // of that file: SHA-256 in hexadecimal digits
 	LastError  error     // why the file as it is now does not run; nil when it does
 	FailedAt   time.Time // when it was refused
+	Refused    int       // how often one was, since the start
 }
 
 // Watcher applies a file, and applies it again when it has changed. A file
@@ -147,7 +148,9 @@ func (w *Watcher) apply(data []byte) error {
 		return w.refuse(err)
 	}
 	w.statusMu.Lock()
-	w.status = Status{Generation: w.status.Generation + 1, LoadedAt: time.Now(), Checksum: hex.EncodeToString(w.tried[:])}
+	w.status = Status{
+		Generation: w.status.Generation + 1, LoadedAt: time.Now(), Checksum: hex.EncodeToString(w.tried[:]), Refused: w.status.Refused,
+	}
 	generation := w.status.Generation
 	w.statusMu.Unlock()
 	w.config.Log.Info("configuration applied", "file", w.config.Path, "generation", generation)
@@ -158,6 +161,7 @@ func (w *Watcher) apply(data []byte) error {
 func (w *Watcher) refuse(err error) error {
 	w.statusMu.Lock()
 	w.status.LastError, w.status.FailedAt = err, time.Now()
+	w.status.Refused++
 	generation := w.status.Generation
 	w.statusMu.Unlock()
 	w.config.Log.Error("configuration refused, the last good one goes on", "file", w.config.Path, "generation", generation, "error", err)

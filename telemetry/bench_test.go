@@ -91,9 +91,9 @@ stages:
 	}
 }
 
-// BenchmarkScrape is one with every gauge.
+// BenchmarkScrape is one with every source.
 func BenchmarkScrape(b *testing.B) {
-	observer := made(b, Config{Gauges: everyGauge()})
+	observer := made(b, Config{Sources: everySource()})
 	observed(b, observer, pipeline.Entry{Name: "limit", Stage: refusing("refused", pipeline.RateLimited)})
 	for b.Loop() {
 		scrape(b, observer)

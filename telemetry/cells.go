@@ -37,6 +37,24 @@ const (
 // String is the label's value.
 func (o outcome) String() string { return [outcomes]string{"admitted", "rejected", "abandoned"}[o] }
 
+// answer is what a remote store gave: one, or none.
+type answer uint8
+
+const (
+	answered answer = iota
+	unanswered
+	answers
+)
+
+// String is the label's value.
+func (a answer) String() string { return [answers]string{"answered", "failed"}[a] }
+
+// waits counts what few requests do, and so needs no stripes.
+type waits struct {
+	store [priority.Count][answers]histogram
+	queue [priority.Count][outcomes]histogram
+}
+
 func outcomeOf(v pipeline.Verdict) outcome { return min(outcome(v), abandoned) }
 
 // ends is the number of ways in which a request that was admitted ends.

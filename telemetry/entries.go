@@ -27,6 +27,7 @@ type entry struct {
 	entryName            // in UTF-8, as labels want it
 	refusals  []refusals // by stripe
 	faults    [faultKinds]atomic.Uint64
+	fallbacks [pipeline.Closed + 1]atomic.Uint64 // by policy
 }
 
 // entries finds the counts of an entry by its name.

@@ -109,14 +109,14 @@ func wantLines(t testing.TB, text string, lines ...string) {
 	}
 }
 
-// everyGauge gives every gauge that is given, with two values each.
-func everyGauge() (list []Gauge) {
+// everySource gives every metric that is given, with two values each.
+func everySource() (list []Source) {
 	for i := range definitions {
 		d := &definitions[i]
 		if !d.Given() {
 			continue
 		}
-		list = append(list, Gauge{d.Name, func() (points []Point) {
+		list = append(list, Source{d.Name, func() (points []Point) {
 			for _, value := range []string{"one", "two"} {
 				point := Point{Value: 1}
 				for range d.Labels {

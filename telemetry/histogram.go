@@ -1,14 +1,8 @@
 package telemetry
 
 import (
-	"math/bits"
 	"sync/atomic"
-	"time"
 )
-
-// bounds is the number of bounds of a histogram: seven decades in steps of
-// one, two and five, and the end of the last.
-const bounds = 7*3 + 1
 
 // The slots behind those of the bounds.
 const (
@@ -32,56 +26,6 @@ func (h *histogram) observe(l *ladder, ns int64) {
 
 // count adds one whose duration is not known.
 func (h *histogram) count() { h.slots[untimed].Add(1) }
-
-// ladder is the bounds of a histogram, in nanoseconds.
-type ladder struct {
-	bounds [bounds]int64
-	first  [65]uint8 // by length in bits: the first slot that a duration can belong to
-}
-
-var (
-	decisionLadder = newLadder(time.Microsecond)
-	requestLadder  = newLadder(100 * time.Microsecond)
-)
-
-func newLadder(lowest time.Duration) (l ladder) {
-	decade := int64(lowest)
-	for i := range l.bounds {
-		l.bounds[i] = decade * [...]int64{1, 2, 5}[i%3]
-		if i%3 == 2 {
-			decade *= 10
-		}
-	}
-	for length := range l.first {
-		least := int64(1) << max(length-1, 0) // of that length, but for 0
-		if length > 63 {
-			least = 1<<63 - 1
-		}
-		for l.first[length] < bounds && l.bounds[l.first[length]] < least {
-			l.first[length]++
-		}
-	}
-	return l
-}
-
-// slot is where a duration is counted. Between two powers of two lie at most
-// two bounds, so the walk is short.
-func (l *ladder) slot(ns int64) int {
-	i := int(l.first[bits.Len64(uint64(ns))])
-	for i < bounds && ns > l.bounds[i] {
-		i++
-	}
-	return i
-}
-
-// seconds is the bounds as exporters want them.
-func (l *ladder) seconds() []float64 {
-	list := make([]float64, bounds)
-	for i, ns := range l.bounds {
-		list[i] = float64(ns) / 1e9
-	}
-	return list
-}
 
 // reading is what histograms had counted when they were read.
 type reading struct {
@@ -108,3 +52,41 @@ func (r *reading) timed() (n uint64) {
 func (r *reading) total() uint64 { return r.timed() + r.slots[untimed] }
 
 func (r *reading) seconds() float64 { return float64(r.sum) / 1e9 }
+
+// classic is the counts of the classic buckets, the one behind the last bound
+// included; not cumulative.
+func (r *reading) classic(l *ladder) []uint64 {
+	counts, n := make([]uint64, 0, classics+1), uint64(0)
+	for i, count := range r.slots[:bounds] {
+		n += count
+		if l.classic[i] {
+			counts = append(counts, n)
+			n = 0
+		}
+	}
+	return append(counts, n+r.slots[beyond])
+}
+
+// native is the counts of the native buckets that are not empty, by index, and
+// of the zero bucket. What is longer than the last bound is in the bucket after
+// the last, as a classic histogram says no more of it either.
+func (r *reading) native(l *ladder) (zero uint64, buckets map[int]int64) {
+	buckets = map[int]int64{}
+	n, last, began := uint64(0), int32(0), false
+	for i, count := range r.slots[:bounds] {
+		n += count
+		switch index := l.native[i]; {
+		case index == none:
+			continue
+		case !began:
+			zero, began = n, true
+		case n > 0:
+			buckets[int(index)] = int64(n)
+		}
+		n, last = 0, l.native[i]
+	}
+	if n += r.slots[beyond]; n > 0 {
+		buckets[int(last)+1] = int64(n)
+	}
+	return zero, buckets
+}

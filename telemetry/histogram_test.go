@@ -11,10 +11,10 @@ import (
 
 func TestBoundsAreInStepsOfOneTwoAndFive(t *testing.T) {
 	seconds := decisionLadder.seconds()
-	if !slices.Equal(seconds[:5], []float64{1e-6, 2e-6, 5e-6, 1e-5, 2e-5}) || seconds[bounds-1] != 10 {
+	if !slices.Equal(seconds[:5], []float64{1e-6, 2e-6, 5e-6, 1e-5, 2e-5}) || seconds[classics-1] != 10 {
 		t.Errorf("decisions: %v", seconds)
 	}
-	if seconds = requestLadder.seconds(); seconds[0] != 1e-4 || seconds[bounds-1] != 1000 {
+	if seconds = requestLadder.seconds(); seconds[0] != 1e-4 || seconds[classics-1] != 1000 {
 		t.Errorf("requests: %v", seconds)
 	}
 }
@@ -49,13 +49,49 @@ func TestASlotIsTheFirstThatFits(t *testing.T) {
 
 func TestTheWalkToASlotIsShort(t *testing.T) {
 	for _, l := range []*ladder{&decisionLadder, &requestLadder} {
-		for length := range 64 {
-			longest := int64(1)<<length - 1 // of that length in bits
-			if steps := l.slot(longest) - int(l.first[length]); steps > 2 {
-				t.Errorf("%v is found in %d steps", time.Duration(longest), steps)
+		for part := range l.first {
+			longest := int64(uint64(part%steps+steps+1)<<61>>(64-part/steps)) - 1 // of that part, where it does not overflow
+			if part%steps == steps-1 {
+				longest = int64(uint64(1)<<(part/steps)) - 1
+			}
+			if longest < 4 || part/steps > 62 {
+				continue
+			}
+			if walk := l.slot(longest) - int(l.first[part]); walk > 3 {
+				t.Errorf("%v is found in %d steps", time.Duration(longest), walk)
 			}
 		}
 	}
+}
+
+// Both kinds of buckets count each duration once, where it belongs.
+func TestBothKindsOfBucketsAgree(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := rapid.SampledFrom([]*ladder{&decisionLadder, &requestLadder}).Draw(rt, "ladder")
+		ns := rapid.Int64Range(0, math.MaxInt64).Draw(rt, "ns") >> rapid.IntRange(0, 62).Draw(rt, "shift")
+		var h histogram
+		h.observe(l, ns)
+		var read reading
+		read.add(&h)
+		seconds := float64(ns) / 1e9
+		counts, limits := read.classic(l), l.seconds()
+		for i, n := range counts {
+			fits := (i == len(limits) || seconds <= limits[i]) && (i == 0 || seconds > limits[i-1])
+			if (n == 1) != fits || n > 1 || (int(l.bucket[l.slot(ns)]) == i) != fits {
+				rt.Errorf("%v is %d times in classic bucket %d", time.Duration(ns), n, i)
+			}
+		}
+		zero, buckets := read.native(l)
+		if (zero == 1) != (seconds <= l.zero) || int(zero)+len(buckets) != 1 {
+			rt.Errorf("%v: %d in the zero bucket, %v", time.Duration(ns), zero, buckets)
+		}
+		for index, n := range buckets {
+			upper := root(int32(index))
+			if n != 1 || seconds <= root(int32(index-1))-1e-9 || seconds > upper && ns <= l.bounds[bounds-1] {
+				rt.Errorf("%v is in native bucket %d, up to %v", time.Duration(ns), index, upper)
+			}
+		}
+	})
 }
 
 func TestDurationsBeforeZeroCountAsZero(t *testing.T) {

@@ -78,7 +78,7 @@ func figures(t testing.TB, m metricdata.Metrics) (list []string) {
 
 // busy is a Telemetry that has something to tell of every kind.
 func busy(t testing.TB, name string) *Telemetry {
-	observer := made(t, Config{Pipeline: name, Gauges: everyGauge()})
+	observer := made(t, Config{Pipeline: name, Sources: everySource()})
 	p := observed(t, observer,
 		pipeline.Entry{Name: "limit", Kind: "ratelimit", Stage: refusing("refused", pipeline.RateLimited)},
 		pipeline.Entry{Name: "dark", Mode: pipeline.Shadow, Stage: refusing("shadowed", pipeline.FleetShed)},
@@ -87,7 +87,16 @@ func busy(t testing.TB, name string) *Telemetry {
 	for _, host := range []string{"fine", "refused", "shadowed", "panics"} {
 		run(t.Context(), p, &pipeline.Request{Subject: match.Subject{Host: host}, Class: priority.High}, pipeline.Dropped)
 	}
+	observer.Decided(waiting(), pipeline.Decision{})
 	return observer
+}
+
+// waiting is a request of a sampled trace that waited for the store and in the queue.
+func waiting() *pipeline.Request {
+	return &pipeline.Request{
+		Class: priority.High, Trace: pipeline.Trace{ID: [16]byte{1}, Span: [8]byte{2}},
+		Waits: pipeline.Waits{Store: 3_000_000, Queue: 40_000_000},
+	}
 }
 
 // Both exporters tell the same figures, under the same names.
@@ -138,7 +147,7 @@ func TestHistogramsOfOpenTelemetry(t *testing.T) {
 		if class, _ := p.Attributes.Value("class"); class.AsString() != "low" || p.Count == 0 {
 			continue
 		}
-		if p.Count != 2 || p.BucketCounts[1] != 1 || p.BucketCounts[bounds] != 1 || len(p.BucketCounts) != len(p.Bounds)+1 {
+		if p.Count != 2 || p.BucketCounts[1] != 1 || p.BucketCounts[classics] != 1 || len(p.BucketCounts) != len(p.Bounds)+1 {
 			t.Errorf("%d counted: %v", p.Count, p.BucketCounts)
 		}
 		if p.StartTime.IsZero() || p.Time.Before(p.StartTime) {

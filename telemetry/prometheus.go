@@ -1,7 +1,12 @@
 package telemetry
 
 import (
+	"math"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // A Telemetry is registered where the caller likes; nothing of it is global.
@@ -51,13 +56,57 @@ func (t *Telemetry) collectPoints(d *Definition, desc *prometheus.Desc, to chan<
 }
 
 func (t *Telemetry) collectTimed(d *Definition, desc *prometheus.Desc, to chan<- prometheus.Metric) {
-	limits := d.ladder.seconds()
-	for _, h := range d.timed(t) {
-		buckets, below := make(map[float64]uint64, bounds), uint64(0)
-		for i, limit := range limits {
-			below += h.slots[i]
-			buckets[limit] = below
+	for _, read := range d.timed(t) {
+		to <- &both{desc, d.ladder, read, t.started}
+	}
+}
+
+// both is a histogram of both kinds: whoever scrapes takes the native one where
+// it can, which needs the protobuf format, and the classic one else.
+type both struct {
+	desc    *prometheus.Desc
+	ladder  *ladder
+	read    timed
+	started time.Time
+}
+
+// Desc is the description that it belongs to.
+func (b *both) Desc() *prometheus.Desc { return b.desc }
+
+// Write fills in both kinds, and the exemplars of each.
+func (b *both) Write(to *dto.Metric) error {
+	zero, buckets := b.read.native(b.ladder)
+	native, err := prometheus.NewConstNativeHistogram(b.desc, b.read.timed(), b.read.seconds(), buckets, nil, zero, schema,
+		b.ladder.zero, b.started, b.read.labels...)
+	if err != nil {
+		return err
+	}
+	if err := native.Write(to); err != nil {
+		return err
+	}
+	below, limits := uint64(0), b.ladder.seconds()
+	examples := b.read.examples.all()
+	for i, count := range b.read.classic(b.ladder) {
+		below += count
+		bucket := &dto.Bucket{CumulativeCount: new(below), UpperBound: new(math.Inf(1))}
+		if i < len(limits) {
+			bucket.UpperBound = &limits[i]
 		}
-		to <- prometheus.MustNewConstHistogram(desc, below+h.slots[beyond], h.seconds(), buckets, h.labels...)
+		if example := &examples[i]; example.at != 0 {
+			bucket.Exemplar = example.prometheus()
+			to.Histogram.Exemplars = append(to.Histogram.Exemplars, bucket.Exemplar)
+		}
+		to.Histogram.Bucket = append(to.Histogram.Bucket, bucket)
+	}
+	return nil
+}
+
+// prometheus is the example as its formats write it.
+func (e *example) prometheus() *dto.Exemplar {
+	trace, span := e.ids()
+	return &dto.Exemplar{
+		Label:     []*dto.LabelPair{{Name: new("trace_id"), Value: &trace}, {Name: new("span_id"), Value: &span}},
+		Value:     new(e.seconds()),
+		Timestamp: timestamppb.New(e.time()),
 	}
 }

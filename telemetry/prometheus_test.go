@@ -59,7 +59,7 @@ func TestAScrapeTellsWhatHappened(t *testing.T) {
 
 // promtool check metrics holds names, units and help to the same rules.
 func TestMetricsAreNamedAsTheyShould(t *testing.T) {
-	observer := made(t, Config{Gauges: everyGauge()})
+	observer := made(t, Config{Sources: everySource()})
 	observed(t, observer, pipeline.Entry{Name: "limit", Stage: refusing("", pipeline.RateLimited)})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(observer)
@@ -74,7 +74,7 @@ func TestMetricsAreNamedAsTheyShould(t *testing.T) {
 
 // Whatever clients send, they make no series.
 func TestClientsMakeNoSeries(t *testing.T) {
-	observer := made(t, Config{Gauges: everyGauge()})
+	observer := made(t, Config{Sources: everySource()})
 	p := observed(t, observer, pipeline.Entry{Name: "limit", Stage: looker(func(r *pipeline.Request) pipeline.Decision {
 		if len(r.Path)%2 == 0 {
 			return pipeline.Refuse(pipeline.CallerBlocked)
@@ -154,8 +154,8 @@ func TestTwoPipelinesShareARegistry(t *testing.T) {
 // A label that is no UTF-8, or two that are the same in UTF-8, would make the
 // whole scrape an error.
 func TestLabelsOfAnyBytes(t *testing.T) {
-	observer := made(t, Config{Gauges: []Gauge{{BuildInfo, func() []Point {
-		return []Point{{[]string{"v\xff\n\""}, 1}, {[]string{"v\xfe\n\""}, 1}}
+	observer := made(t, Config{Sources: []Source{{BuildInfo, func() []Point {
+		return []Point{{[]string{"v\xff\n\"", "go"}, 1}, {[]string{"v\xfe\n\"", "go"}, 1}}
 	}}}})
 	p := observed(t, observer,
 		pipeline.Entry{Name: "a\xff", Kind: "k", Stage: refusing("one", pipeline.FleetShed)},
@@ -166,13 +166,13 @@ func TestLabelsOfAnyBytes(t *testing.T) {
 	}
 	wantLines(t, scrape(t, observer),
 		`plimsoll_refusals_total{class="normal",entry="a`+"\uFFFD"+`",mode="enforce",reason="fleet-shed",stage="k"} 2`,
-		`plimsoll_build_info{version="v`+"\uFFFD"+`\n\""} 1`,
+		`plimsoll_build_info{go="go",version="v`+"\uFFFD"+`\n\""} 1`,
 	)
 }
 
 // Everything at once, and far more entries than plans have.
 func TestAScrapeIsSmall(t *testing.T) {
-	observer := made(t, Config{Pipeline: "payments", Gauges: everyGauge()})
+	observer := made(t, Config{Pipeline: "payments", Sources: everySource()})
 	for i := range 16 {
 		for _, class := range priority.All {
 			for reason := range pipeline.Reason(2) {

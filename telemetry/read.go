@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"slices"
+
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/priority"
 )
@@ -9,6 +11,7 @@ import (
 type timed struct {
 	labels []string
 	reading
+	examples *exemplars
 }
 
 // Points is the values of a counter or gauge now; none of a histogram and of
@@ -24,10 +27,14 @@ func (t *Telemetry) Points(m Metric) []Point {
 
 // points is a metric's values now, fit for any exporter.
 func (t *Telemetry) points(d *Definition) []Point {
-	if d.read == nil {
-		return sound(d, t.given(d.Name))
+	if d.read != nil {
+		return sound(d, d.read(t))
 	}
-	return sound(d, d.read(t))
+	points := sound(d, t.given(d.Name))
+	if d.Type == CounterType {
+		t.grown.only(d.Name, points)
+	}
+	return points
 }
 
 func readRequests(t *Telemetry) []Point { return totals(timeDecisions(t)) }
@@ -46,7 +53,9 @@ func totals(list []timed) []Point {
 func timeDecisions(t *Telemetry) (list []timed) {
 	for _, class := range priority.All {
 		for o := range outcomes {
-			list = append(list, timed{[]string{class.String(), o.String()}, t.decided(class.Index(), o)})
+			list = append(list, timed{
+				[]string{class.String(), o.String()}, t.decided(class.Index(), o), &t.examples.decisions[class.Index()][o],
+			})
 		}
 	}
 	return list
@@ -55,10 +64,40 @@ func timeDecisions(t *Telemetry) (list []timed) {
 func timeRequests(t *Telemetry) (list []timed) {
 	for _, class := range priority.All {
 		for end := range ends {
-			list = append(list, timed{[]string{class.String(), endNames[end]}, t.ended(class.Index(), end)})
+			list = append(list, timed{
+				[]string{class.String(), endNames[end]}, t.ended(class.Index(), end), &t.examples.requests[class.Index()][end],
+			})
 		}
 	}
 	return list
+}
+
+// timeStore tells the waits that occurred: a store in this process has none.
+func timeStore(t *Telemetry) (list []timed) {
+	for i := range t.waits.store {
+		for a := range answers {
+			list = appendTimed(list, i, a.String(), &t.waits.store[i][a], &t.examples.store[i][a])
+		}
+	}
+	return list
+}
+
+func timeQueue(t *Telemetry) (list []timed) {
+	for i := range t.waits.queue {
+		for o := range outcomes {
+			list = appendTimed(list, i, o.String(), &t.waits.queue[i][o], &t.examples.queue[i][o])
+		}
+	}
+	return list
+}
+
+// appendTimed reads a histogram that has counted something.
+func appendTimed(list []timed, class int, second string, h *histogram, examples *exemplars) []timed {
+	var read reading
+	if read.add(h); read.total() == 0 {
+		return list
+	}
+	return append(list, timed{[]string{priority.FromIndex(class).String(), second}, read, examples})
 }
 
 // readRefusals tells those that occurred: most entries have one reason, and a
@@ -97,6 +136,25 @@ func readFaults(t *Telemetry) (points []Point) {
 		}
 	}
 	return points
+}
+
+// readFallbacks sums those of entries with one name, like readFaults.
+func readFallbacks(t *Telemetry) (points []Point) {
+	at := map[string]int{} // where the points of a name begin
+	for _, e := range t.entries.list() {
+		from, known := at[e.name]
+		if !known {
+			from = len(points)
+			at[e.name] = from
+			for policy := range e.fallbacks {
+				points = append(points, Point{Labels: []string{e.name, pipeline.FaultPolicy(policy).String()}})
+			}
+		}
+		for policy := range e.fallbacks {
+			points[from+policy].Value += float64(e.fallbacks[policy].Load())
+		}
+	}
+	return slices.DeleteFunc(points, func(p Point) bool { return p.Value == 0 })
 }
 
 func readInFlight(t *Telemetry) []Point {

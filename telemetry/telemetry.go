@@ -19,9 +19,9 @@ type Config struct {
 	// several pipelines of a process apart: then each has one. At most 64
 	// bytes of UTF-8. Default: no such label.
 	Pipeline string
-	// Gauges are figures that others know. Each Metric at most once.
+	// Sources know the figures that are given. Each Metric at most once.
 	// Default: none, and no series of theirs.
-	Gauges []Gauge
+	Sources []Source
 }
 
 // Telemetry counts what one pipeline does.
@@ -30,7 +30,10 @@ type Telemetry struct {
 	started  time.Time
 	followed atomic.Pointer[pipeline.Pipeline]
 	stripes  []stripe // a power of two of them
+	waits    waits
+	examples examples
 	entries  entries
+	grown    grown
 	descs    []*prometheus.Desc // by index of definitions
 }
 
@@ -54,11 +57,11 @@ func (c *Config) validate() error {
 		errs = append(errs, fmt.Errorf("telemetry: Pipeline %.80q must be at most 64 bytes of UTF-8", c.Pipeline))
 	}
 	seen := map[Metric]bool{}
-	for i, g := range c.Gauges {
-		if err := g.check(seen[g.Metric]); err != nil {
-			errs = append(errs, fmt.Errorf("telemetry: Gauges[%d]: %w", i, err))
+	for i, s := range c.Sources {
+		if err := s.check(seen[s.Metric]); err != nil {
+			errs = append(errs, fmt.Errorf("telemetry: Sources[%d]: %w", i, err))
 		}
-		seen[g.Metric] = true
+		seen[s.Metric] = true
 	}
 	return errors.Join(errs...)
 }
@@ -68,16 +71,48 @@ func (c *Config) validate() error {
 // holds are shown. It can be called at any time; the last call counts.
 func (t *Telemetry) Follow(p *pipeline.Pipeline) { t.followed.Store(p) }
 
-// Decided counts one request, and times its decision.
+// Decided counts one request, and times its decision and what that waited for.
 func (t *Telemetry) Decided(r *pipeline.Request, d pipeline.Decision) {
-	h := &t.stripe(r).decisions[r.Class.Index()][outcomeOf(d.Verdict)]
+	class, outcome := r.Class.Index(), outcomeOf(d.Verdict)
+	h := &t.stripe(r).decisions[class][outcome]
 	if p := t.followed.Load(); p != nil {
-		h.observe(&decisionLadder, p.Now()-r.Now)
+		took := p.Now() - r.Now
+		h.observe(&decisionLadder, took)
+		if r.Trace != (pipeline.Trace{}) {
+			t.examples.decisions[class][outcome].keep(&decisionLadder, r, took, r.Now+took)
+		}
 	} else {
 		h.count()
 	}
+	if r.Waits != (pipeline.Waits{}) {
+		t.waited(r, outcome)
+	}
 	if d.Verdict == pipeline.Reject {
 		t.refused(r, d, pipeline.Enforce)
+	}
+}
+
+// waited counts what few requests wait for.
+func (t *Telemetry) waited(r *pipeline.Request, o outcome) {
+	class, got := r.Class.Index(), answered
+	if r.Waits.Unanswered {
+		got = unanswered
+	}
+	if r.Waits.Store > 0 {
+		t.waits.store[class][got].observe(&decisionLadder, r.Waits.Store)
+	}
+	if r.Waits.Queue > 0 {
+		t.waits.queue[class][o].observe(&decisionLadder, r.Waits.Queue)
+	}
+	if r.Trace == (pipeline.Trace{}) {
+		return
+	}
+	at := r.Now + r.Waits.Store + r.Waits.Queue
+	if r.Waits.Store > 0 {
+		t.examples.store[class][got].keep(&decisionLadder, r, r.Waits.Store, at)
+	}
+	if r.Waits.Queue > 0 {
+		t.examples.queue[class][o].keep(&decisionLadder, r, r.Waits.Queue, at)
 	}
 }
 
@@ -88,11 +123,14 @@ func (t *Telemetry) Shadowed(r *pipeline.Request, d pipeline.Decision) {
 
 // Released counts the end of one request, and times it.
 func (t *Telemetry) Released(r *pipeline.Request, result pipeline.Result) {
-	outcome := min(result.Outcome, pipeline.NotRun)
-	t.stripe(r).requests[r.Class.Index()][outcome].observe(&requestLadder, result.At-r.Now)
+	class, outcome := r.Class.Index(), min(result.Outcome, pipeline.NotRun)
+	t.stripe(r).requests[class][outcome].observe(&requestLadder, result.At-r.Now)
+	if r.Trace != (pipeline.Trace{}) {
+		t.examples.requests[class][outcome].keep(&requestLadder, r, result.At-r.Now, result.At)
+	}
 }
 
-// Fault counts one fault.
+// Fault counts one fault, and the policy that answered in the entry's place.
 func (t *Telemetry) Fault(r *pipeline.Request, entry int, f pipeline.Fault) {
 	kind := min(f.Kind, faultKinds-1)
 	if r == nil || entry < 0 {
@@ -100,7 +138,11 @@ func (t *Telemetry) Fault(r *pipeline.Request, entry int, f pipeline.Fault) {
 		return
 	}
 	e := r.Entry(pipeline.Decision{Entry: uint8(entry)})
-	t.entries.of(uint8(entry), e.Name, e.Kind).faults[kind].Add(1)
+	counts := t.entries.of(uint8(entry), e.Name, e.Kind)
+	counts.faults[kind].Add(1)
+	if kind != pipeline.SwitchedOff {
+		counts.fallbacks[min(e.OnFault, pipeline.Closed)].Add(1)
+	}
 }
 
 func (t *Telemetry) refused(r *pipeline.Request, d pipeline.Decision, mode pipeline.Mode) {

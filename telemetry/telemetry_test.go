@@ -16,7 +16,7 @@ import (
 
 func TestFaultyConfigurationIsAllNamed(t *testing.T) {
 	none := func() []Point { return nil }
-	_, err := New(Config{Pipeline: "\xff", Gauges: []Gauge{
+	_, err := New(Config{Pipeline: "\xff", Sources: []Source{
 		{Metric: "plimsoll.nothing", Read: none},
 		{Metric: Requests, Read: none},
 		{Metric: InFlight, Read: none},
@@ -27,14 +27,14 @@ func TestFaultyConfigurationIsAllNamed(t *testing.T) {
 		t.Fatal("nothing is wrong with it")
 	}
 	for _, want := range []string{
-		`Pipeline "\xff" must be`, `Gauges[0]: "plimsoll.nothing" is no gauge`, `Gauges[1]: "plimsoll.requests" is no`,
-		`Gauges[2]: "plimsoll.in_flight" is no`, "Gauges[3]: plimsoll.serving needs a Read", "Gauges[4]: plimsoll.serving is given twice",
+		`Pipeline "\xff" must be`, `Sources[0]: "plimsoll.nothing" is no metric that is given`, `Sources[1]: "plimsoll.requests" is no metric that is given`,
+		`Sources[2]: "plimsoll.in_flight" is no metric that is given`, "Sources[3]: plimsoll.serving needs a Read", "Sources[4]: plimsoll.serving is given twice",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not told in:\n%v", want, err)
 		}
 	}
-	if _, err := New(Config{Gauges: []Gauge{{Serving, none}, {ConfigOK, none}}}); err != nil {
+	if _, err := New(Config{Sources: []Source{{Serving, none}, {ConfigOK, none}}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,95 +1,94 @@
 package process
 
 import (
-	"github.com/plimsoll-go/plimsoll/admin"
-	"github.com/plimsoll-go/plimsoll/priority"
+	"runtime"
+
 	"github.com/plimsoll-go/plimsoll/stages/fleetshed"
-	"github.com/plimsoll-go/plimsoll/stages/workershed"
 	"github.com/plimsoll-go/plimsoll/store"
+	"github.com/plimsoll-go/plimsoll/store/memstore"
 	"github.com/plimsoll-go/plimsoll/telemetry"
 )
 
-// gauges is what the process tells at a scrape, beside what is counted.
-func (p *Process) gauges() []telemetry.Gauge {
-	return append(p.ownGauges(), p.stageGauges()...)
+// sources is what the process tells at a scrape, beside what is counted.
+func (p *Process) sources() (list []telemetry.Source) {
+	for _, part := range [][]telemetry.Source{
+		p.ownSources(), p.storeSources(), p.workerSources(), p.fleetShedSources(), p.fleetSources(),
+	} {
+		list = append(list, part...)
+	}
+	return list
 }
 
-func (p *Process) ownGauges() []telemetry.Gauge {
-	return []telemetry.Gauge{
+func (p *Process) ownSources() []telemetry.Source {
+	return []telemetry.Source{
 		one(telemetry.Serving, func() float64 { return truth(p.ready()) }),
+		one(telemetry.BuildInfo, func() float64 { return 1 }, p.config.Version, runtime.Version()),
 		one(telemetry.ConfigGeneration, func() float64 { return float64(p.configuration().Generation) }),
 		one(telemetry.ConfigOK, func() float64 { return truth(p.configuration().Error == "") }),
-		one(telemetry.BuildInfo, func() float64 { return 1 }, p.config.Version),
-		one(telemetry.StoreState, func() float64 { return float64(p.guardState()) }, string(p.began.Store.Driver)),
-		one(telemetry.StoreKeys, func() float64 { return float64(p.table().Keys) }),
-		one(telemetry.StoreKeysLimit, func() float64 { return float64(p.table().MaxKeys) }),
-		one(telemetry.FleetWorkers, func() float64 { return float64(p.built.Load().Live.Member().Lease().Live) }),
+		one(telemetry.ConfigApplied, func() float64 { return float64(p.configuration().Loaded.UnixNano()) / 1e9 }),
+		{Metric: telemetry.ConfigReloads, Read: p.reloads},
+		{Metric: telemetry.UpstreamFailures, Read: p.upstreamFailures},
 	}
 }
 
-func (p *Process) guardState() store.State { return p.built.Load().Live.Guard().State() }
-
-func (p *Process) table() admin.Store { return p.store(p.built.Load().Live) }
-
-// stageGauges is what the stages of the plan tell of themselves.
-func (p *Process) stageGauges() []telemetry.Gauge {
-	worker := func(m telemetry.Metric, read func(*workershed.Snapshot) float64) telemetry.Gauge {
-		return telemetry.Gauge{Metric: m, Read: func() []telemetry.Point { return p.workers(read) }}
+func (p *Process) reloads() []telemetry.Point {
+	refused := 0
+	if p.watcher != nil {
+		refused = p.watcher.Status().Refused
 	}
-	workerClass := func(m telemetry.Metric, read func(*workershed.Snapshot, int) float64) telemetry.Gauge {
-		return telemetry.Gauge{Metric: m, Read: func() []telemetry.Point { return p.workersByClass(read) }}
-	}
-	fleet := func(m telemetry.Metric, read func(*fleetshed.Stage) float64) telemetry.Gauge {
-		return telemetry.Gauge{Metric: m, Read: func() []telemetry.Point { return p.fleets(read) }}
-	}
-	return []telemetry.Gauge{
-		worker(telemetry.WorkerLimit, func(s *workershed.Snapshot) float64 { return float64(s.Limit) }),
-		worker(telemetry.WorkerStreams, func(s *workershed.Snapshot) float64 { return float64(s.Streams) }),
-		worker(telemetry.WorkerUtilization, func(s *workershed.Snapshot) float64 { return s.Utilization }),
-		worker(telemetry.WorkerRunQueue, func(s *workershed.Snapshot) float64 { return s.RunQueue.Seconds() }),
-		workerClass(telemetry.WorkerInFlight, func(s *workershed.Snapshot, class int) float64 { return float64(s.InFlight[class]) }),
-		workerClass(telemetry.WorkerQueued, func(s *workershed.Snapshot, class int) float64 { return float64(s.Queued[class]) }),
-		workerClass(telemetry.WorkerShed, func(s *workershed.Snapshot, class int) float64 { return s.Shed[class] }),
-		fleet(telemetry.FleetStreams, func(s *fleetshed.Stage) float64 { return float64(s.State().Streams()) }),
-		fleet(telemetry.FleetReserve, (*fleetshed.Stage).Reserve),
-		fleet(telemetry.FleetRoom, func(s *fleetshed.Stage) float64 { room, _ := s.Room(p.pipeline.Now()); return room }),
-		{Metric: telemetry.FleetInFlight, Read: p.fleetInFlight},
-	}
+	return []telemetry.Point{point(p.configuration().Generation, "applied"), point(refused, "refused")}
 }
 
-func (p *Process) workers(read func(*workershed.Snapshot) float64) (points []telemetry.Point) {
-	for name, s := range stagesOf[*workershed.Stage](p) {
-		snapshot := s.State().Snapshot()
-		points = append(points, telemetry.Point{Labels: []string{name}, Value: read(&snapshot)})
+func (p *Process) upstreamFailures() (points []telemetry.Point) {
+	for failure, n := range p.proxy.Failures() {
+		points = append(points, point(n, failure.String()))
 	}
 	return points
 }
 
-func (p *Process) workersByClass(read func(*workershed.Snapshot, int) float64) (points []telemetry.Point) {
-	for name, s := range stagesOf[*workershed.Stage](p) {
-		snapshot := s.State().Snapshot()
-		for _, class := range priority.All {
-			points = append(points, telemetry.Point{Labels: []string{name, class.String()}, Value: read(&snapshot, class.Index())})
-		}
+func (p *Process) storeSources() []telemetry.Source {
+	guard := func() store.Stats { return p.built.Load().Live.Guard().Stats() }
+	table := func() memstore.Stats { return p.built.Load().Live.Memory().Stats() }
+	return []telemetry.Source{
+		one(telemetry.StoreState, func() float64 { return float64(p.built.Load().Live.Guard().State()) }, string(p.began.Store.Driver)),
+		one(telemetry.StoreUnderWay, func() float64 { return float64(guard().UnderWay) }),
+		one(telemetry.StoreReturnsQueued, func() float64 { return float64(guard().Queued) }),
+		{Metric: telemetry.StoreFailures, Read: func() []telemetry.Point {
+			s := guard()
+			return []telemetry.Point{point(s.Failed, "failed"), point(s.Late, "late"), point(s.Skipped, "skipped"), point(s.Crowded, "crowded")}
+		}},
+		{Metric: telemetry.StoreReturns, Read: func() []telemetry.Point {
+			s := guard()
+			return []telemetry.Point{point(s.Reclaimed, "reclaimed"), point(s.Dropped, "dropped"), point(s.Lost, "lost")}
+		}},
+		one(telemetry.StoreKeys, func() float64 { return float64(table().Keys) }),
+		one(telemetry.StoreKeysLimit, func() float64 { return float64(table().MaxKeys) }),
+		one(telemetry.StoreForgotten, func() float64 { return float64(table().Forgotten) }),
+		one(telemetry.StoreSpilled, func() float64 { return float64(table().Spilled) }),
 	}
-	return points
 }
 
-func (p *Process) fleets(read func(*fleetshed.Stage) float64) (points []telemetry.Point) {
-	for name, s := range stagesOf[*fleetshed.Stage](p) {
-		points = append(points, telemetry.Point{Labels: []string{name}, Value: read(s)})
+// fleetShedSources is what the fleet's stages of the plan tell of themselves.
+func (p *Process) fleetShedSources() []telemetry.Source {
+	of := func(m telemetry.Metric, read func(*fleetshed.Stage) float64) telemetry.Source {
+		return telemetry.Source{Metric: m, Read: func() (points []telemetry.Point) {
+			for name, s := range stagesOf[*fleetshed.Stage](p) {
+				points = append(points, point(read(s), name))
+			}
+			return points
+		}}
 	}
-	return points
-}
-
-func (p *Process) fleetInFlight() (points []telemetry.Point) {
-	for name, s := range stagesOf[*fleetshed.Stage](p) {
-		inFlight := s.State().InFlight()
-		for _, class := range priority.All {
-			points = append(points, telemetry.Point{Labels: []string{name, class.String()}, Value: float64(inFlight[class.Index()])})
-		}
+	return []telemetry.Source{
+		of(telemetry.FleetStreams, func(s *fleetshed.Stage) float64 { return float64(s.State().Streams()) }),
+		of(telemetry.FleetReserve, (*fleetshed.Stage).Reserve),
+		of(telemetry.FleetRoom, func(s *fleetshed.Stage) float64 { room, _ := s.Room(p.pipeline.Now()); return room }),
+		{Metric: telemetry.FleetInFlight, Read: func() (points []telemetry.Point) {
+			for name, s := range stagesOf[*fleetshed.Stage](p) {
+				points = append(points, byClass(s.State().InFlight(), name)...)
+			}
+			return points
+		}},
 	}
-	return points
 }
 
 // stagesOf is the stages of one type in the plan, by name.
@@ -105,11 +104,13 @@ func stagesOf[S any](p *Process) map[string]S {
 	return list
 }
 
-// one is a gauge with one value.
-func one(m telemetry.Metric, read func() float64, labels ...string) telemetry.Gauge {
-	return telemetry.Gauge{Metric: m, Read: func() []telemetry.Point {
-		return []telemetry.Point{{Labels: labels, Value: read()}}
-	}}
+// one is a metric with one value.
+func one(m telemetry.Metric, read func() float64, labels ...string) telemetry.Source {
+	return telemetry.Source{Metric: m, Read: func() []telemetry.Point { return []telemetry.Point{point(read(), labels...)} }}
+}
+
+func point[N int | int64 | uint64 | float64](n N, labels ...string) telemetry.Point {
+	return telemetry.Point{Labels: labels, Value: float64(n)}
 }
 
 func truth(is bool) float64 {

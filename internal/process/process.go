@@ -108,7 +108,7 @@ func (p *Process) begin(file *config.File) error {
 	if err != nil {
 		return err
 	}
-	if p.telemetry, err = telemetry.New(telemetry.Config{Gauges: p.gauges()}); err != nil {
+	if p.telemetry, err = telemetry.New(telemetry.Config{Sources: p.sources()}); err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
 	p.pipeline, err = pipeline.New(pipeline.Config{
