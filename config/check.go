@@ -70,6 +70,7 @@ func (f *File) validate(s *source, known Errors) Errors {
 		c.fault("server.tls.client_ca", "needs server.tls.cert and key: certificates are shown only over TLS")
 	}
 	c.pair("proxy.tls", c.Proxy.TLS.Cert, c.Proxy.TLS.Key)
+	c.storage()
 	c.identity()
 	c.callers()
 	c.rules()

@@ -95,6 +95,7 @@ func (c *checker) countable(l *RateLimitEntry, r limit.Rate, burst int64, path s
 		c.fault(path+".rate", cause(err))
 		return nil
 	}
+	c.keepable(prepared, path)
 	return prepared
 }
 

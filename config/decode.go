@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -190,7 +191,15 @@ func kindOf(n *yaml.Node) string {
 	if word, ok := kinds[n.Kind]; ok {
 		return word
 	}
-	return fmt.Sprintf("%q", n.Value)
+	return repeated(n.Value)
+}
+
+// repeated is a value in quotes, unless it is a URL, which may hold a password.
+func repeated(text string) string {
+	if strings.Contains(text, "://") {
+		return "a URL"
+	}
+	return strconv.Quote(text)
 }
 
 func join(path, key string) string {

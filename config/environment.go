@@ -25,6 +25,12 @@ var variables = []variable{
 	{"PLIMSOLL_UPSTREAM", "upstream", func(f *File) any { return &f.Upstream }},
 	{"PLIMSOLL_ADMIN_LISTEN", "admin.listen", func(f *File) any { return &f.Admin.Listen }},
 	{"PLIMSOLL_LOG_LEVEL", "log.level", func(f *File) any { return &f.Log.Level }},
+	{"PLIMSOLL_STORE_DSN", "store.redis.dsn", func(f *File) any {
+		f.Store.Redis.Addresses = nil // it replaces them
+		return &f.Store.Redis.DSN
+	}},
+	{"PLIMSOLL_STORE_PASSWORD", "store.redis: the password", func(f *File) any { return &f.Store.Redis.Password }},
+	{"PLIMSOLL_STORE_SENTINEL_PASSWORD", "store.redis: the sentinels' password", func(f *File) any { return &f.Store.Redis.SentinelPassword }},
 }
 
 // EnvironmentVariables lists the variables that Environment reads, each with

@@ -97,27 +97,6 @@ type TLS struct {
 	ClientCA string `yaml:"client_ca" absent:"no client certificates" example:"/etc/plimsoll/clients.crt"`
 }
 
-// Driver names a store.
-type Driver string
-
-// The drivers.
-const (
-	Memory Driver = "memory" // in this process; each process counts alone
-)
-
-// Store sets where the state of limits is kept.
-type Store struct {
-	// The kind of store. memory is in this process: each process counts alone.
-	Driver Driver `yaml:"driver" default:"memory"`
-	// How long one decision waits for the store at most. Stores in this
-	// process never wait.
-	Budget time.Duration `yaml:"budget" default:"2ms" range:"100us..1s"`
-	// How many keys, each a limit of one caller or address, are kept in memory
-	// at once. One that owes nothing is forgotten first; when none can be, new
-	// ones share one state. A million take about 40 MB.
-	MaxKeys int `yaml:"max_keys" default:"1048576" range:"1..2147483648"`
-}
-
 // Exempt sets which requests no stage sees. What they are for is small: their
 // number is bounded, and what is above it is answered 503.
 type Exempt struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-go/plimsoll/stages/workershed"
 	"github.com/plimsoll-go/plimsoll/store"
 	"github.com/plimsoll-go/plimsoll/store/memstore"
+	"github.com/plimsoll-go/plimsoll/store/redisstore"
 )
 
 // Live is the state of a process, which outlives the files that it runs by:
@@ -29,7 +30,9 @@ type Live struct {
 type process struct {
 	began  *File // the file that the process started with
 	memory *memstore.Store
+	redis  *redisstore.Store // nil unless the file names it
 	guard  *store.Guard
+	health health
 	member *fleet.Member
 	usage  usage
 }
@@ -40,8 +43,16 @@ func newLive(f *File) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{began: f, memory: memory, guard: store.NewGuard(memory, store.GuardConfig{Budget: f.Store.Budget, Local: memory})}
-	p.member, err = fleet.New(fleet.Config{Store: p.guard, Usage: &p.usage, Capacity: p.usage.capacity})
+	p := &process{began: f, memory: memory}
+	if p.redis, err = f.Store.driver(); err != nil {
+		return nil, err
+	}
+	c := f.Store.guard(memory)
+	c.OnState = p.health.changed
+	if p.guard = store.NewGuard(memory, c); p.redis != nil {
+		p.guard = store.NewGuard(p.redis, c)
+	}
+	p.member, err = fleet.New(fleet.Config{Store: p.guard, Usage: &p.usage, Capacity: p.usage.capacity, Beat: f.Store.Heartbeat})
 	return &Live{process: p}, err
 }
 
@@ -78,6 +89,18 @@ func (l *Live) Guard() *store.Guard { return l.guard }
 
 // Memory is the driver in this process's memory.
 func (l *Live) Memory() *memstore.Store { return l.memory }
+
+// Redis is the driver that the file names beside the one in memory, or nil.
+func (l *Live) Redis() *redisstore.Store { return l.redis }
+
+// Close ends the connections to the store. Call it when Run has returned, and
+// the pipeline's.
+func (l *Live) Close() error {
+	if l.redis == nil {
+		return nil
+	}
+	return l.redis.Close()
+}
 
 // Member is the process as a member of its fleet. It heartbeats while Run runs.
 func (l *Live) Member() *fleet.Member { return l.member }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -142,7 +143,7 @@ func (d *decoder) defaults(v reflect.Value) {
 // setDefault stores a default that this package itself wrote.
 func setDefault(v reflect.Value, text string) {
 	root := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
-	if text[0] == '[' || text[0] == '{' {
+	if strings.ContainsAny(text[:1], "[{\"") {
 		var document yaml.Node
 		if err := yaml.Load([]byte(text), &document); err != nil {
 			return // a test reads every default

@@ -93,7 +93,8 @@ var scalars = map[reflect.Type]*scalar{
 	reflect.TypeFor[slog.Level]():           enumOf("level", parseLevel, "debug", "info", "warn", "error"),
 	reflect.TypeFor[identity.Field]():       enumOf("field", identity.ParseField, "x-forwarded-for", "forwarded", "none"),
 	reflect.TypeFor[Kind]():                 words(RateLimit, Concurrency, FleetShed, WorkerShed),
-	reflect.TypeFor[Driver]():               words(Memory),
+	reflect.TypeFor[Driver]():               words(Memory, RedisDriver),
+	reflect.TypeFor[RedisMode]():            words(RedisSingle, RedisSentinel, RedisCluster),
 	reflect.TypeFor[Scheme]():               words(SchemePlimsoll, SchemeGoogle),
 	reflect.TypeFor[Charge]():               words(ChargeAdmitted, ChargeAttempts),
 	reflect.TypeFor[Adaptive]():             words(AdaptiveRunQueue, AdaptiveFixed),
@@ -151,6 +152,19 @@ var scalars = map[reflect.Type]*scalar{
 		word: "protocol", right: "a protocol such as websocket",
 		pattern: `^[!#$%&'*+.^_|~0-9A-Za-z-]+(/[!#$%&'*+.^_|~0-9A-Za-z-]+)?$`, parse: parseProtocol,
 	},
+	reflect.TypeFor[DSN](): {
+		word: "Redis URL", right: "redis://user:password@host:port/database, rediss:// for TLS, or unix:///path?db=number",
+		pattern: `^(rediss?|unix)://\S+$`, parse: parseDSN,
+	},
+	reflect.TypeFor[Secret](): {word: "secret", right: "one line of text", pattern: `.`, parse: parseSecret},
+	reflect.TypeFor[StoreAddress](): {
+		word: "store address", right: "host:port, such as redis.internal:6379, or the path of a unix socket, such as /run/redis.sock",
+		pattern: `^(/\S*|[^/\s]+:[0-9]{1,5})$`, parse: parseStoreAddress,
+	},
+	reflect.TypeFor[KeyPrefix](): {
+		word: "key prefix", right: "1 to 64 letters, digits, and : . _ / -",
+		pattern: `^[A-Za-z0-9:._/-]{1,64}$`, parse: parseKeyPrefix,
+	},
 	reflect.TypeFor[Name](): {
 		word: "name", right: "1 to 64 letters, digits, - and _",
 		pattern: `^[A-Za-z0-9_-]{1,64}$`, parse: parseName,
@@ -169,7 +183,7 @@ func enumOf[T any](word string, parse func(string) (T, error), set ...string) *s
 		if slices.Contains(set, text) { // exactly: the parsers are more lenient than the schema
 			return parse(text)
 		}
-		return nil, fmt.Errorf("unknown %s %q%s", word, text, didYouMean(text, set))
+		return nil, fmt.Errorf("unknown %s %s%s", word, repeated(text), didYouMean(text, set))
 	}}
 }
 
@@ -354,6 +368,32 @@ func parseProtocol(text string) (any, error) {
 		return nil, fmt.Errorf("%q is not a protocol", text)
 	}
 	return Protocol(text), nil
+}
+
+func parseStoreAddress(text string) (any, error) {
+	if strings.HasPrefix(text, "/") {
+		return StoreAddress(text), nil
+	}
+	if strings.Contains(text, "://") {
+		return nil, errors.New("this is a URL; write it as dsn") // not repeated: it may hold a password
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" || strings.ContainsAny(host, " \t/@") {
+		return nil, fmt.Errorf("%q is neither host:port nor a path", text)
+	}
+	if !isPort(port, 1) {
+		return nil, fmt.Errorf("%q: the port must be a number from 1 to 65535", text)
+	}
+	return StoreAddress(text), nil
+}
+
+var prefixForm = regexp.MustCompile(`^[A-Za-z0-9:._/-]{1,64}$`)
+
+func parseKeyPrefix(text string) (any, error) {
+	if !prefixForm.MatchString(text) {
+		return nil, fmt.Errorf("%q is not a prefix of keys", text)
+	}
+	return KeyPrefix(text), nil
 }
 
 func parseName(text string) (any, error) {

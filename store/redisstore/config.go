@@ -29,6 +29,10 @@ type Config struct {
 	// Username and Password are those of the server; they replace the URL's.
 	// Default none.
 	Username, Password string
+	// Credentials is asked for both whenever a connection is made, in place of
+	// what stands here and in the URL, so that a password can change. An error
+	// fails the connection. Default none.
+	Credentials func(context.Context) (username, password string, err error)
 	// SentinelUsername and SentinelPassword are those of the sentinels. Default
 	// none.
 	SentinelUsername, SentinelPassword string
@@ -87,12 +91,13 @@ func set[T comparable](field *T, value T) {
 func (c *Config) client() (redis.UniversalClient, error) {
 	o := &redis.UniversalOptions{
 		Addrs: c.Addrs, MasterName: c.Master, DB: c.DB, TLSConfig: c.TLS,
-		Username: c.Username, Password: c.Password,
+		Username: c.Username, Password: c.Password, CredentialsProviderContext: c.Credentials,
 		SentinelUsername: c.SentinelUsername, SentinelPassword: c.SentinelPassword,
 		MaxRetries: -1, ContextTimeoutEnabled: true,
 		DialTimeout: 100 * time.Millisecond, DialerRetries: 1, MaxConcurrentDials: 2,
 		ReadTimeout: c.Patience, WriteTimeout: c.Patience, PoolTimeout: c.Patience,
-		PoolSize: c.Connections + others, MaxActiveConns: c.Connections + others, MinIdleConns: 1,
+		PoolSize: c.Connections + others, MaxActiveConns: c.Connections + others,
+		PipelinePoolSize:         -1, // it would be as many connections again, and more
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
