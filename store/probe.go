@@ -28,7 +28,11 @@ func canaryLimit() *Limit {
 }
 
 // probing asks the store while there is doubt about it, until the context ends.
+// Until it has answered once there is: so a store that is not there when a
+// process starts is down before the first requests are, and one that is there
+// knows its scripts.
 func (r *remote) probing(ctx context.Context) {
+	met := false
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -37,7 +41,7 @@ func (r *remote) probing(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if !r.breaker.suspect(r.clock()) {
+		if met && !r.breaker.suspect(r.clock()) {
 			select {
 			case <-ctx.Done():
 				return
@@ -45,23 +49,25 @@ func (r *remote) probing(ctx context.Context) {
 			}
 		}
 		r.checkOldest()
-		r.probe(ctx)
+		met = r.probe(ctx) || met
 		timer.Reset(probeEvery + time.Duration((2*r.breaker.random()-1)*float64(probeJitter)))
 	}
 }
 
-// probe makes one claim on the canary, and waits for it as a request would.
-func (r *remote) probe(ctx context.Context) {
+// probe makes one claim on the canary, waits for it as a request would, and
+// reports whether it was answered.
+func (r *remote) probe(ctx context.Context) bool {
 	b := &Batch{ID: ID{rand.Uint64(), rand.Uint64()}, Now: time.Now().UnixNano(), Budget: r.budget,
 		Claims: []Claim{canary}, Grants: make([]Grant, 1)}
 	err := r.probes.run(ctx, r.budget, func(ctx context.Context) error { return r.driver.Claim(ctx, b) })
 	if ctx.Err() != nil {
-		return
+		return false
 	}
 	if err != nil {
 		err = fmt.Errorf("store: probe: %w", err)
 	}
 	r.breaker.update(func(h *health) { h.probed(r.clock(), err) })
+	return err == nil
 }
 
 // checkOldest opens the breaker when a call has been out for far too long, and
