@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,7 @@ type Proxy struct {
 	held    bool
 	delay   func() time.Duration
 	ended   bool
+	busy    atomic.Int64 // goroutines
 	serving sync.WaitGroup
 }
 
@@ -35,7 +37,7 @@ type link struct {
 // NewProxy listens on a free port of the loopback, and passes on to the unix
 // socket or the host:port of a server. Close must follow.
 func NewProxy(address string) (*Proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it takes no time
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("redistest: %w", err)
 	}
@@ -123,6 +125,9 @@ func (p *Proxy) refuse(yes bool) {
 	p.refuses = yes
 }
 
+// Goroutines is about how many of this process are the proxy's.
+func (p *Proxy) Goroutines() int64 { return 1 + p.busy.Load() }
+
 // Close ends the proxy and its connections, and waits for both.
 func (p *Proxy) Close() {
 	p.mu.Lock()
@@ -141,7 +146,11 @@ func (p *Proxy) accept() {
 			return
 		}
 		if err == nil {
-			p.serving.Go(func() { p.serve(near) })
+			p.busy.Add(3)
+			p.serving.Go(func() {
+				defer p.busy.Add(-3)
+				p.serve(near)
+			})
 		}
 	}
 }

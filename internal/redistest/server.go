@@ -145,6 +145,9 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
+// Again adds arguments for the next start.
+func (s *Server) Again(args ...string) { s.args = append(s.args, args...) }
+
 // Signal sends the process a signal: SIGSTOP and SIGCONT hang and wake it.
 func (s *Server) Signal(sig syscall.Signal) error {
 	if s.cmd == nil {
@@ -179,7 +182,7 @@ func (s *Server) End() {
 // anybody 10,000 above it, where the nodes of a cluster speak to each other.
 func FreePort() string {
 	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it takes no time
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			continue
 		}
@@ -193,7 +196,7 @@ func FreePort() string {
 }
 
 func vacant(port int) bool {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it takes no time
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return false
 	}
