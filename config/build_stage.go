@@ -47,7 +47,8 @@ func (s *RateLimitStage) config(table *match.Table) ratelimit.Config {
 func (l *RateLimitEntry) config() ratelimit.Limit {
 	return ratelimit.Limit{
 		Name: string(l.Name), Match: l.Match.rule(), Classes: l.Match.Classes, Key: l.Key,
-		Rate: l.Rate, Burst: l.Burst, Algorithm: l.Algorithm, Cost: l.Cost.config(),
+		Rate: l.rate(), Burst: l.Burst, Algorithm: l.Algorithm, Cost: l.Cost.config(),
+		Delay: l.Delay, NoDelay: l.NoDelay, Calendar: l.calendar(),
 		Overrides: l.overrides(), Unlimited: l.Unlimited, Charge: l.Charge.config(),
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/store"
 )
@@ -58,106 +57,6 @@ func (c *checker) rateLimits(s *RateLimitStage, stage string, names *limitNames)
 			c.rateOverride(l, &l.Overrides[j], at)
 		}
 	}
-}
-
-// tokens checks the numbers of a rate limit.
-func (c *checker) tokens(l *RateLimitEntry, path string) {
-	if c.doubtful(path+".rate", path+".burst", path+".cost", path+".algorithm", path+".unlimited") {
-		return
-	}
-	switch {
-	case l.Unlimited && l.Rate != limit.Rate{}:
-		c.fault(path+".unlimited", "is ambiguous: the limit has a rate; leave one of them away")
-	case l.Unlimited && l.Burst != 0:
-		c.fault(path+".unlimited", "is ambiguous: the limit has a burst; leave one of them away")
-	case l.Unlimited:
-	case l.Rate == limit.Rate{}:
-		c.fault(path+".rate", allowed("is missing", scalars[rateType].right+", or unlimited: true"))
-	default:
-		if prepared := c.countable(l, l.Rate, l.Burst, path); prepared != nil {
-			c.affordable(l, prepared.Burst, path+".cost")
-		}
-	}
-}
-
-// countable checks that an algorithm can count a rate and a burst, and returns
-// what it counts by; nil when it cannot, or need not because all is refused.
-func (c *checker) countable(l *RateLimitEntry, r limit.Rate, burst int64, path string) *store.Limit {
-	if l.Algorithm != store.TokenBucket && burst != 0 {
-		c.fault(path+".burst", fmt.Sprintf("has no meaning for %s; leave it away", l.Algorithm))
-		return nil
-	}
-	if r.Count == 0 {
-		return nil
-	}
-	prepared, err := store.NewTokens(string(l.Name), l.Algorithm, r, burst)
-	if err != nil {
-		c.fault(path+".rate", cause(err))
-		return nil
-	}
-	c.keepable(prepared, path)
-	return prepared
-}
-
-// affordable checks that every cost can ever be paid.
-func (c *checker) affordable(l *RateLimitEntry, tokens int64, path string) {
-	if l.Cost.Tokens > tokens {
-		c.fault(path, tooDear(l.Cost.Tokens, tokens))
-	}
-	for _, route := range sortedKeys(l.Cost.Routes) {
-		if cost := l.Cost.Routes[route]; cost > tokens {
-			c.fault(path+"."+string(route), tooDear(cost, tokens))
-		}
-	}
-}
-
-func tooDear(cost, burst int64) string {
-	return fmt.Sprintf("a cost of %d can never be paid from %d tokens at once; raise burst or lower the cost", cost, burst)
-}
-
-func (c *checker) charge(l *RateLimitEntry, path string) {
-	if h := l.Cost.Header; h != "" && c.costHeader != "" && !strings.EqualFold(string(h), string(c.costHeader)) {
-		c.fault(path+".cost.header", fmt.Sprintf("is another header than an earlier limit's, %s; a request has one cost", c.costHeader))
-	} else if h != "" {
-		c.costHeader = h
-	}
-	if l.Charge == ChargeAttempts && l.Cost.Header != "" {
-		c.fault(path+".charge", "is ambiguous: attempts are charged before a request is served, and this cost is known only afterwards")
-	}
-}
-
-func (c *checker) rateOverride(l *RateLimitEntry, o *RateOverride, path string) {
-	if c.doubtful(path) {
-		return
-	}
-	numbers := o.Rate != limit.Rate{} || o.Burst != 0
-	switch {
-	case o.Unlimited && numbers:
-		c.fault(path+".unlimited", "is ambiguous: the override has numbers; leave one of them away")
-	case o.Unlimited:
-	case !numbers:
-		c.fault(path, allowed("changes nothing", "rate, burst, or unlimited: true"))
-	case l.Unlimited && o.Rate == limit.Rate{}:
-		c.fault(path+".rate", "is missing, and the limit has none")
-	default:
-		r, burst := o.numbers(l)
-		prepared := c.countable(l, r, burst, path)
-		if most := l.Cost.most(); prepared != nil && most > prepared.Burst {
-			c.fault(path, tooDear(most, prepared.Burst))
-		}
-	}
-}
-
-// numbers are the rate and the burst of an override, the burst 0 when it is
-// the count of the rate.
-func (o *RateOverride) numbers(l *RateLimitEntry) (limit.Rate, int64) {
-	if o.Rate != (limit.Rate{}) {
-		return o.Rate, o.Burst
-	}
-	if o.Burst != 0 {
-		return l.Rate, o.Burst
-	}
-	return l.Rate, l.Burst
 }
 
 // override checks what overrides of both kinds of limits have in common.

@@ -15,6 +15,7 @@ import (
 var beyondSchema = map[string]string{
 	"adaptive_cap_upside_down":       "compares two values",
 	"admin_in_the_open":              "depends on another key",
+	"algorithm_cannot":               "depends on the algorithm",
 	"ambiguous_limit":                "says which keys exclude each other",
 	"anchor_and_alias":               "readers of YAML resolve them",
 	"burst_too_long_to_count":        "arithmetic of two values",
@@ -33,6 +34,7 @@ var beyondSchema = map[string]string{
 	"rate_missing":                   "depends on another key",
 	"redis_beside_memory":            "depends on another key",
 	"redis_cannot_keep":              "arithmetic of a driver",
+	"redis_cannot_count":             "depends on another key",
 	"redis_credentials_twice":        "says which keys exclude each other",
 	"redis_database_of_cluster":      "depends on another key",
 	"redis_database_twice":           "compares two values",

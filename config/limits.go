@@ -27,13 +27,31 @@ type RateLimitEntry struct {
 	// Which requests the limit is for.
 	Match LimitMatch `yaml:"match" absent:"every request"`
 	// How tokens are counted. token-bucket admits at most burst + rate·W in
-	// any time W; fixed-window at most the rate's count in each window that
-	// starts at a multiple of the period, and twice that across its boundary.
+	// any time W. fixed-window admits at most the rate's count in each window
+	// that starts at a multiple of the period, and twice that across its
+	// boundary; sliding-window weighs two such windows, for compatibility with
+	// others. sliding-log is exact in every window, for counts up to 1000;
+	// strict-window never admits more than the count in any window, and may be
+	// a fifteenth of it too strict. leaky-bucket is NGINX's limit_req to the
+	// digit. docs/algorithms.md says when to use which.
 	Algorithm store.Algorithm `yaml:"algorithm" default:"token-bucket"`
 	// How fast tokens come: count/period. A count of 0 refuses every request.
-	Rate limit.Rate `yaml:"rate" absent:"needed, unless the limit is unlimited" example:"100/s"`
-	// How many tokens may wait to be spent. Only for token-bucket.
-	Burst int64 `yaml:"burst" range:"1..1000000000" absent:"the count of the rate" example:"500"`
+	Rate limit.Rate `yaml:"rate" absent:"needed, unless the limit has a quota or is unlimited" example:"100/s"`
+	// How many tokens there are in each day, week or month of the calendar, in
+	// place of a rate: count/day, count/week or count/month. Weeks begin on
+	// Monday, and each part ends when the next one begins in the zone. Counts
+	// as fixed-window does. A count of 0 refuses every request.
+	Quota Quota `yaml:"quota" absent:"the limit has a rate" example:"100000/month"`
+	// The place whose calendar a quota follows, as the IANA names it.
+	Zone Zone `yaml:"zone" absent:"UTC" example:"Europe/Berlin"`
+	// How many tokens may wait to be spent by token-bucket. For leaky-bucket,
+	// how many requests may come at once beside the first. The others have none.
+	Burst int64 `yaml:"burst" range:"1..1000000000" absent:"the count of the rate; 0 for leaky-bucket" example:"500"`
+	// For leaky-bucket, how many requests of the burst pass without being
+	// held; those beyond it wait until the bucket has leaked so far.
+	Delay int64 `yaml:"delay" range:"1..1000000000" absent:"every request of the burst waits for its turn" example:"10"`
+	// Whether leaky-bucket passes its whole burst without holding any of it.
+	NoDelay bool `yaml:"nodelay" default:"false"`
 	// How many tokens a request costs.
 	Cost Cost `yaml:"cost" absent:"1 token a request" example:"{/v1/search: 5, /v1/export: 50}"`
 	// When a request is charged: admitted charges only what no stage refuses;
@@ -52,8 +70,10 @@ type RateOverride struct {
 	Caller Caller `yaml:"caller" required:"true" example:"big-customer"`
 	// Its rate.
 	Rate limit.Rate `yaml:"rate" absent:"the limit's rate" example:"1000/s"`
+	// Its quota, where the limit has one, by the same part of the calendar.
+	Quota Quota `yaml:"quota" absent:"the limit's quota" example:"5000000/month"`
 	// Its burst.
-	Burst int64 `yaml:"burst" range:"1..1000000000" absent:"the count of its rate; the limit's burst if it has no rate of its own" example:"5000"`
+	Burst int64 `yaml:"burst" range:"1..1000000000" absent:"the count of its rate; the limit's burst if it has no rate of its own, and for leaky-bucket" example:"5000"`
 	// Whether it has no limit.
 	Unlimited bool `yaml:"unlimited" default:"false"`
 }

@@ -86,6 +86,14 @@ var scalars = map[reflect.Type]*scalar{
 		word: "rate", right: "count/period, such as 100/s, 1000/min, 5000/day or 10/30s",
 		pattern: `^(0|[1-9][0-9]*)/(s|sec|second|min|m|minute|h|hour|d|day|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`, parse: parseRate,
 	},
+	reflect.TypeFor[Quota](): {
+		word: "quota", right: "count/day, count/week or count/month, such as 5000/day",
+		pattern: `^(0|[1-9][0-9]*)/(day|week|month)$`, parse: parseQuota,
+	},
+	reflect.TypeFor[Zone](): {
+		word: "time zone", right: "a name of the IANA's list, such as UTC, Europe/Berlin or America/New_York",
+		pattern: `^[A-Za-z][-+_0-9A-Za-z]*(/[-+_0-9A-Za-z]+)*$`, parse: parseZone,
+	},
 	reflect.TypeFor[priority.Class]():       enumOf("class", priority.Parse, "low", "normal", "high", "critical"),
 	reflect.TypeFor[pipeline.Mode]():        enumOf("mode", pipeline.ParseMode, "enforce", "shadow", "off"),
 	reflect.TypeFor[pipeline.FaultPolicy](): enumOf("fault policy", pipeline.ParseFaultPolicy, "local", "open", "closed"),
@@ -197,7 +205,7 @@ func words[T ~string](set ...T) *scalar {
 }
 
 func algorithmWords() (set []string) {
-	for a := store.TokenBucket; a <= store.FixedWindow; a++ {
+	for a := store.TokenBucket; a <= store.LeakyBucket; a++ {
 		set = append(set, a.String())
 	}
 	return set

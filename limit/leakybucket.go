@@ -92,6 +92,9 @@ func (l *LeakyBucket) Delay(b Leaky) time.Duration {
 	return time.Duration((excess-l.delay)*1000/l.rate) * time.Millisecond
 }
 
+// LongestDelay is how long the last request of a whole burst should be held.
+func (l *LeakyBucket) LongestDelay() time.Duration { return l.Delay(Leaky{Level: l.burst + request}) }
+
 // Give returns tokens to a bucket. left is what remained by now of the level
 // that the charge led to.
 func (l *LeakyBucket) Give(b Leaky, tokens, left int64) Leaky {

@@ -158,7 +158,7 @@ func (l *Limit) prepare(r limit.Rate, burst int64) (*store.Limit, error) {
 	if r.Count == 0 {
 		return nil, nil
 	}
-	prepared, err := l.count(r, burst)
+	prepared, err := l.Counted(r, burst)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +166,9 @@ func (l *Limit) prepare(r limit.Rate, burst int64) (*store.Limit, error) {
 	return prepared, nil
 }
 
-// count is what the limit's algorithm makes of a rate and a burst.
-func (l *Limit) count(r limit.Rate, burst int64) (*store.Limit, error) {
+// Counted is what the store counts by under the limit, with a rate above 0 and
+// a burst in place of its own, as an override has them.
+func (l *Limit) Counted(r limit.Rate, burst int64) (*store.Limit, error) {
 	switch {
 	case l.Calendar != limit.Calendar{} && l.Algorithm != store.FixedWindow && l.Algorithm != store.TokenBucket:
 		return nil, fmt.Errorf("ratelimit: a quota of the calendar is a fixed window, not a %s", l.Algorithm)
