@@ -13,6 +13,8 @@ needed=(
     "git       git"                # CI compares generated files with it
     "redis-server redis-server"    # store/redisstore starts its own
     "redis-server redis-server"    # the tests of store/redisstore start it
+    "prometheus prometheus"        # the tests of admin let it scrape
+    "prometheus promtool"          # the same check names, units and help with it
 )
 
 present() { # a command in PATH, or a file

@@ -93,8 +93,9 @@ func (b *both) Write(to *dto.Metric) error {
 			bucket.UpperBound = &limits[i]
 		}
 		if example := &examples[i]; example.at != 0 {
-			bucket.Exemplar = example.prometheus()
-			to.Histogram.Exemplars = append(to.Histogram.Exemplars, bucket.Exemplar)
+			shown := example.prometheus()
+			bucket.Exemplar = shown
+			to.Histogram.Exemplars = append(to.Histogram.Exemplars, shown)
 		}
 		to.Histogram.Bucket = append(to.Histogram.Bucket, bucket)
 	}
