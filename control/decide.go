@@ -84,10 +84,7 @@ func either(a, b *Override) *Override {
 
 // apply changes next, and fills in the record.
 func (p *Policy) apply(next, s *state, c *Change, now time.Time, r *Record) error {
-	if c.Action == Note {
-		return nil
-	}
-	if c.Expect != s.Version {
+	if c.Expect != s.Version && c.Action != Note {
 		return &StaleError{c.Expect, s.Version}
 	}
 	switch c.Action {
@@ -97,6 +94,8 @@ func (p *Policy) apply(next, s *state, c *Change, now time.Time, r *Record) erro
 		return p.alter(next, c, now, r)
 	case Undo:
 		return p.undo(next, c, now, r)
+	case Note:
+		return nil
 	}
 	return fmt.Errorf("control: %s is no change of a document", c.Action)
 }

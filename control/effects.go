@@ -2,7 +2,6 @@ package control
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -132,13 +131,6 @@ func (e *Effects) caller(o *Override) {
 		return
 	}
 	e.Callers[o.Scope.Caller] = CallerEffect{o.ID, o.Set, o.Value, o.DryRun}
-}
-
-// merged is the overrides of two documents in the order of their creation.
-func merged(a, b []Override) []Override {
-	all := slices.Concat(a, b)
-	slices.SortStableFunc(all, func(x, y Override) int { return x.Created.Compare(y.Created) })
-	return all
 }
 
 // Release is how the end of a pin goes: nothing jumps. The level sinks at the

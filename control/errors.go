@@ -19,6 +19,7 @@ type Fault struct {
 	Problem string `json:"problem"` // what is allowed, and what was given
 }
 
+// Error is the sentence for people.
 func (e *InvalidError) Error() string {
 	parts := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
@@ -34,6 +35,7 @@ type StaleError struct {
 	Version  uint64 // the version that there is
 }
 
+// Error is the sentence for people.
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("control: the document changed: version %d was expected, and it is %d: read it again", e.Expected, e.Version)
 }
@@ -46,6 +48,7 @@ type UnknownError struct {
 	Err error
 }
 
+// Error is the sentence for people.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("control: whether the change was made is not known, read the document again, or send the change again with key %q: %v", e.Key, e.Err)
 }
@@ -57,6 +60,7 @@ func (e *UnknownError) Unwrap() error { return e.Err }
 // changed, by this call at least.
 type UnavailableError struct{ Err error }
 
+// Error is the sentence for people.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("control: the storage is not available, nothing was changed: %v", e.Err)
 }
@@ -68,6 +72,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // administrator may make. The attempt is in the audit trail.
 type ProtectedError struct{ What string }
 
+// Error is the sentence for people.
 func (e *ProtectedError) Error() string { return "control: " + e.What }
 
 // TTLError says that an override would last too long.
@@ -78,6 +83,7 @@ type TTLError struct {
 	Longest  time.Duration
 }
 
+// Error is the sentence for people.
 func (e *TTLError) Error() string {
 	return fmt.Sprintf("control: a %s lasts %s … %s, got %s: a permanent change is a change of the configuration",
 		e.What, e.Shortest, e.Longest, e.Asked)
@@ -86,6 +92,7 @@ func (e *TTLError) Error() string {
 // SecondPersonError says that somebody else must act on the override.
 type SecondPersonError struct{ ID, Author string }
 
+// Error is the sentence for people.
 func (e *SecondPersonError) Error() string {
 	return fmt.Sprintf("control: override %s is by %s, so somebody else must approve or prolong it", e.ID, e.Author)
 }
@@ -93,6 +100,7 @@ func (e *SecondPersonError) Error() string {
 // NotFoundError says that there is no such override, or that it has ended.
 type NotFoundError struct{ ID string }
 
+// Error is the sentence for people.
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("control: there is no override %s, or it has ended", e.ID)
 }
@@ -101,11 +109,13 @@ func (e *NotFoundError) Error() string {
 // after it.
 type ConflictError struct{ What string }
 
+// Error is the sentence for people.
 func (e *ConflictError) Error() string { return "control: " + e.What }
 
 // KeyReusedError says that an idempotency key was used for another change.
 type KeyReusedError struct{ Key string }
 
+// Error is the sentence for people.
 func (e *KeyReusedError) Error() string {
 	return fmt.Sprintf("control: the idempotency key %q was used for another change", e.Key)
 }
@@ -113,6 +123,7 @@ func (e *KeyReusedError) Error() string {
 // FullError says that there are as many overrides as there may be.
 type FullError struct{ Most int }
 
+// Error is the sentence for people.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("control: there are %d overrides already, revoke some", e.Most)
 }

@@ -28,9 +28,9 @@ func (c *Control) Run(ctx context.Context) error {
 // what is to hold before the first request is served. The error says what
 // could not be read; what could be holds.
 func (c *Control) Refresh(ctx context.Context) error {
-	err := errors.Join(c.local.refresh(ctx), c.shared.refresh(ctx))
-	c.apply()
-	return err
+	read := errors.Join(c.local.refresh(ctx), c.shared.refresh(ctx))
+	_, err := c.apply()
+	return errors.Join(read, err)
 }
 
 func (c *Control) loop(ctx context.Context) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 )
 
 // Key names whose state a claim is about: a caller, an address, everybody. It
@@ -43,6 +44,15 @@ func (k Key) IsZero() bool { return k == Key{} }
 // String is the key in 22 letters, digits, - and _.
 func (k Key) String() string {
 	return base64.RawURLEncoding.EncodeToString(k.append(nil))
+}
+
+// ParseKey reads what String wrote.
+func ParseKey(text string) (k Key, err error) {
+	bytes, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(bytes) != 16 {
+		return k, fmt.Errorf("store: %q must be the 22 letters, digits, - and _ of a key", text)
+	}
+	return Key{binary.BigEndian.Uint64(bytes[:8]), binary.BigEndian.Uint64(bytes[8:])}, nil
 }
 
 func (k Key) append(buf []byte) []byte {
