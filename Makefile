@@ -8,11 +8,12 @@ BENCH        ?= .
 BENCHTIME    ?= 200ms
 BENCHCOUNT   ?= 5
 BENCHUNIT    ?= ns/op
+OVERLOAD     ?= -experiments all -repeats 5 -at-once 3
 GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN          := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench path figures docs demo picture clean
+.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench overload path figures docs demo picture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -56,6 +57,9 @@ mutants: ## plant faults one by one; the tests must catch each
 
 bench: ## measure ours and the rivals, and write docs/benchmarks.md
 	cd bench && $(GO) run ./cmd/report -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -unit $(BENCHUNIT) -out ../docs/benchmarks.md
+
+overload: ## offer more than can be done, to ours and the rivals, for some hours; writes docs/overload
+	cd bench && $(GO) build -o $(BIN)/overload ./cmd/overload && $(BIN)/overload tour $(OVERLOAD) -out ../docs/overload
 
 path: ## print the functions of the decision path, with their lengths
 	@$(GO) run ./internal/path

@@ -1,0 +1,152 @@
+// Command overload runs the experiments of package overload.
+//
+//	overload tour -experiments E1-3x,E2-one -repeats 5 -out docs/overload
+//	overload run -contestant plimsoll -setting "1.5 times" -experiment E1-3x
+//	overload draw -out docs/overload
+//	overload list
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll-go/plimsoll/bench/overload"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "overload:", err)
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+var errUsage = errors.New("say one of: tour, run, draw, list (each takes -h)")
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	switch args[0] {
+	case "tour":
+		return tour(ctx, args[1:])
+	case "run":
+		return run(ctx, args[1:], out)
+	case "draw":
+		return draw(args[1:])
+	case "list":
+		return list(out)
+	}
+	return errUsage
+}
+
+func tour(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("tour", flag.ExitOnError)
+	experiments := flags.String("experiments", "all", "names, separated by commas; see list")
+	contestants := flags.String("contestants", "", "names, separated by commas (default: all)")
+	dir := flags.String("out", ".", "folder to write results.json, tables and charts to")
+	t := overload.Tour{Log: os.Stderr}
+	flags.IntVar(&t.Repeats, "repeats", 5, "how often everything is run")
+	flags.IntVar(&t.AtOnce, "at-once", 1, "how many runs that wait, and do not compute, share the machine")
+	_ = flags.Parse(args) // exits
+	for _, e := range overload.Experiments() {
+		if *experiments == "all" || strings.Contains(","+*experiments+",", ","+e.Name+",") {
+			t.Experiments = append(t.Experiments, e.Name)
+		}
+	}
+	if *contestants != "" {
+		t.Contestants = strings.Split(*contestants, ",")
+	}
+	if len(t.Experiments) == 0 {
+		return fmt.Errorf("no experiment is named %s; list shows them", *experiments)
+	}
+	report, err := t.Run(ctx)
+	return errors.Join(err, write(report, *dir))
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("run", flag.ExitOnError)
+	var r overload.Run
+	flags.StringVar(&r.Contestant, "contestant", "plimsoll", "who stands before the service")
+	flags.StringVar(&r.Setting, "setting", "", "how it is set (default: as it comes)")
+	flags.StringVar(&r.Experiment, "experiment", "E1-3x", "what happens")
+	flags.Uint64Var(&r.Seed, "seed", 1, "selects the arrivals")
+	_ = flags.Parse(args) // exits
+	if r.Setting == "" {
+		for _, c := range overload.Contestants() {
+			if c.Name == r.Contestant {
+				r.Setting = c.Settings[0].Name
+			}
+		}
+	}
+	result, err := r.Do(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return json.NewEncoder(out).Encode(result)
+}
+
+// draw writes the tables and charts of a folder's results.json anew.
+func draw(args []string) error {
+	flags := flag.NewFlagSet("draw", flag.ExitOnError)
+	dir := flags.String("out", ".", "folder with results.json")
+	_ = flags.Parse(args) // exits
+	data, err := os.ReadFile(filepath.Join(*dir, results))
+	if err != nil {
+		return err
+	}
+	report := new(overload.Report)
+	if err := json.Unmarshal(data, report); err != nil {
+		return fmt.Errorf("%s: %w", results, err)
+	}
+	return write(report, *dir)
+}
+
+const results = "results.json"
+
+func write(r *overload.Report, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	files := map[string]string{results: string(data) + "\n", "results.md": r.Markdown()}
+	for name, chart := range r.Charts() {
+		files[name] = chart.SVG()
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func list(out io.Writer) error {
+	for _, e := range overload.Experiments() {
+		fmt.Fprintf(out, "%-12s %s\n", e.Name, e.Title)
+	}
+	for _, c := range overload.Contestants() {
+		for i, s := range c.Settings {
+			first := ""
+			if i == 0 {
+				first = " (as it comes)"
+			}
+			fmt.Fprintf(out, "%-24s %s%s\n", c.Name, s.Name, first)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+// Package overload offers services more than they can do, behind Plimsoll and
+// behind its rivals, and counts what useful work is left.
+//
+// One driver runs every contestant on the same arrivals, which are planned from
+// a seed and sent at their planned moments whatever became of those before. Each
+// contestant runs in a process of its own, in an order drawn anew for each
+// round, once as it comes and once with the best of a few other settings, found
+// by trying them. Service, driver and contestant share one process and the
+// machine's cores.
+package overload

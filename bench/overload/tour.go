@@ -1,0 +1,192 @@
+package overload
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/priority"
+)
+
+// Tour runs experiments with all contestants.
+type Tour struct {
+	Experiments []string
+	Contestants []string // by name; none: all
+	Repeats     int      // of everything, each in an order of its own
+	AtOnce      int      // how many runs that wait, and do not compute, share the machine at a time
+	Log         io.Writer
+}
+
+// Report is what a tour has shown.
+type Report struct {
+	Date    time.Time
+	Machine string
+	Best    map[string]map[string]string // the best setting by kind of service and contestant
+	Tried   []*Result                    // the settings that the best were chosen from
+	Results []*Result
+}
+
+// Kinds of services, for which a contestant has a best setting each.
+const (
+	waits    = "waits"
+	computes = "computes"
+)
+
+// kindOf is the kind of service of an experiment.
+func kindOf(experiment string) string {
+	if strings.HasPrefix(experiment, "E2") {
+		return computes
+	}
+	return waits
+}
+
+// trial is the experiment that finds the best setting.
+var trial = map[string]string{waits: "E1-3x", computes: "E2-pieces"}
+
+// Run tries the settings, and then repeats every experiment with the first and
+// the best setting of each contestant.
+func (t *Tour) Run(ctx context.Context) (*Report, error) {
+	r := &Report{Date: time.Now(), Machine: machine(), Best: map[string]map[string]string{}}
+	var trials []Run
+	for _, kind := range t.kinds() {
+		for _, c := range t.contestants() {
+			for _, s := range c.Settings {
+				trials = append(trials, Run{c.Name, s.Name, trial[kind], 1})
+			}
+		}
+	}
+	var err error
+	if r.Tried, err = t.all(ctx, trials); err != nil {
+		return r, err
+	}
+	for _, kind := range t.kinds() {
+		r.Best[kind] = best(r.Tried, trial[kind])
+	}
+	for repeat := range t.Repeats {
+		runs := t.round(r, uint64(repeat+1))
+		results, err := t.all(ctx, runs)
+		r.Results = append(r.Results, results...)
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func (t *Tour) kinds() (list []string) {
+	for _, e := range t.Experiments {
+		if kind := kindOf(e); !slices.Contains(list, kind) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+func (t *Tour) contestants() []Contestant {
+	return slices.DeleteFunc(Contestants(), func(c Contestant) bool {
+		return len(t.Contestants) > 0 && !slices.Contains(t.Contestants, c.Name)
+	})
+}
+
+// round is every experiment with the first and the best setting of everybody.
+// All run on the same arrivals.
+func (t *Tour) round(r *Report, seed uint64) (runs []Run) {
+	for _, e := range t.Experiments {
+		for _, c := range t.contestants() {
+			first := c.Settings[0].Name
+			runs = append(runs, Run{c.Name, first, e, seed})
+			if other := r.Best[kindOf(e)][c.Name]; other != first {
+				runs = append(runs, Run{c.Name, other, e, seed})
+			}
+		}
+	}
+	return runs
+}
+
+// best is for each contestant the setting with which the most of the critical
+// calls were answered, times the share of the capacity that was of use.
+func best(tried []*Result, experiment string) map[string]string {
+	chosen := map[string]*Result{}
+	for _, r := range tried {
+		if r.Experiment != experiment {
+			continue
+		}
+		if now := chosen[r.Contestant]; now == nil || r.score() > now.score() {
+			chosen[r.Contestant] = r
+		}
+	}
+	settings := map[string]string{}
+	for name, r := range chosen {
+		settings[name] = r.Setting
+	}
+	return settings
+}
+
+func (r *Result) score() float64 { return r.Good[priority.Critical.Index()] * r.Goodput }
+
+// all runs everything in a shuffled order: what waits several at a time, and
+// then what computes one by one.
+func (t *Tour) all(ctx context.Context, runs []Run) ([]*Result, error) {
+	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+	slices.SortStableFunc(runs, func(a, b Run) int { return -cmp.Compare(kindOf(a.Experiment), kindOf(b.Experiment)) })
+	var mu sync.Mutex
+	var results []*Result
+	var failed error
+	places := make(chan struct{}, max(t.AtOnce, 1))
+	var group sync.WaitGroup
+	for i, run := range runs {
+		if kindOf(run.Experiment) == computes {
+			group.Wait()
+		}
+		places <- struct{}{}
+		group.Go(func() {
+			defer func() { <-places }()
+			result, err := apart(ctx, run)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = cmp.Or(failed, err)
+				return
+			}
+			results = append(results, result)
+			fmt.Fprintf(t.Log, "%3d/%d  %-12s %-24s %-28s critical %5.1f %%  goodput %5.1f %%\n", i+1, len(runs),
+				run.Experiment, run.Contestant, run.Setting, 100*result.Good[priority.Critical.Index()], 100*result.Goodput)
+		})
+	}
+	group.Wait()
+	return results, failed
+}
+
+// apart runs in a process of its own, this program once more.
+func apart(ctx context.Context, r Run) (*Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("overload: %w", err)
+	}
+	var out, complaints bytes.Buffer
+	command := exec.CommandContext(ctx, self, "run", "-contestant", r.Contestant, "-setting", r.Setting,
+		"-experiment", r.Experiment, "-seed", fmt.Sprint(r.Seed))
+	command.Stdout, command.Stderr = &out, &complaints
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("overload: %s of %s in %s: %w\n%s", r.Setting, r.Contestant, r.Experiment, err, &complaints)
+	}
+	line := out.Bytes()
+	if at := bytes.LastIndexByte(bytes.TrimSpace(line), '\n'); at >= 0 {
+		line = line[at+1:] // some contestants write to the standard output
+	}
+	result := new(Result)
+	if err := json.Unmarshal(line, result); err != nil {
+		return nil, fmt.Errorf("overload: %s of %s: %w", r.Setting, r.Contestant, err)
+	}
+	return result, nil
+}
