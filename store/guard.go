@@ -50,6 +50,9 @@ type GuardConfig struct {
 	// Queue is how many returns may wait for the store, 1 … 1,048,576. Default
 	// 4096. A return more is dropped and counted.
 	Queue int
+	// Leases are for keys that are asked for often. Default on, if the driver
+	// lends.
+	Leases LeaseConfig
 	// Local answers for requests that the store could not decide. Default none.
 	Local Driver
 	// Random draws from 0 … 1, 1 excluded, for what must not happen in step
@@ -76,6 +79,7 @@ func (c *GuardConfig) Validate() error {
 	if c.Queue != 0 && c.Queue != d.Queue {
 		errs = append(errs, fmt.Errorf("store: queue must be 1 … 1048576, got %d", c.Queue))
 	}
+	errs = append(errs, c.Leases.Validate())
 	return errors.Join(errs...)
 }
 
@@ -123,6 +127,7 @@ func NewGuard(d Driver, c GuardConfig) *Guard {
 	g := &Guard{driver: d, config: c.complete(), denials: new(denials)}
 	if _, inProcess := d.(InProcess); !inProcess {
 		g.remote = newRemote(d, &g.config)
+		g.remote.lease(g)
 	}
 	g.workers.Store(1)
 	return g
@@ -159,7 +164,7 @@ func (g *Guard) Claim(ctx context.Context, b *Batch) error {
 		return err
 	}
 	for i := range b.Grants {
-		if !b.Grants[i].OK && b.stands(i) {
+		if !b.Grants[i].OK && b.stands(i) && !g.holds(&b.Claims[i], b.Now) {
 			g.denials.remember(&b.Claims[i], &b.Grants[i], b.Now)
 		}
 	}

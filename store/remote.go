@@ -25,6 +25,8 @@ type remote struct {
 	probes, syncs, renewals, returns lane
 	draining                         sync.Mutex // held by who empties the queue
 
+	leases *leases // nil if the driver lends nothing
+
 	failed, late, skipped, crowded, reclaimed, dropped, lost atomic.Uint64
 }
 
@@ -54,8 +56,16 @@ func newRemote(d Driver, c *GuardConfig) *remote {
 // clock is nanoseconds since the guard was made.
 func (r *remote) clock() int64 { return int64(time.Since(r.base)) }
 
-// claim asks the driver, within the budget.
+// claim decides a batch from memory, as far as it can, or asks the driver.
 func (r *remote) claim(ctx context.Context, b *Batch) error {
+	if r.leases != nil && r.running.Load() {
+		return r.leases.claim(ctx, b)
+	}
+	return r.ask(ctx, b)
+}
+
+// ask asks the driver, within the budget.
+func (r *remote) ask(ctx context.Context, b *Batch) error {
 	if r.running.Load() && !r.breaker.admits(r.clock()) {
 		r.skipped.Add(1)
 		return ErrUnavailable
@@ -154,7 +164,16 @@ func (r *remote) giveBack(returns []Return) {
 	if len(returns) == 0 {
 		return
 	}
-	r.dropped.Add(uint64(r.queue.put(returns, r.clock())))
+	now := r.clock()
+	if r.leases == nil {
+		r.dropped.Add(uint64(r.queue.put(returns, now)))
+	} else {
+		for i := range returns {
+			if !r.leases.settle(&returns[i]) {
+				r.dropped.Add(uint64(r.queue.put(returns[i:i+1], now)))
+			}
+		}
+	}
 	if !r.running.Load() {
 		r.drain(r.budget)
 	}
@@ -210,9 +229,10 @@ func (r *remote) sendAll(wait time.Duration) bool {
 		if len(batch) == 0 {
 			return true
 		}
-		returns := make([]Return, len(batch))
+		returns, now := make([]Return, len(batch)), r.clock()
 		for i := range batch {
 			returns[i] = batch[i].Return
+			returns[i].Now = plus(returns[i].Now, now-batch[i].since) // tokens refilled meanwhile
 		}
 		err := r.returns.run(context.Background(), wait, func(ctx context.Context) error {
 			return r.driver.Return(ctx, returns)
@@ -248,6 +268,9 @@ func (r *remote) run(ctx context.Context, onState func(State, error)) {
 	group.Go(func() { r.probing(ctx) })
 	group.Go(func() { r.returning(ctx) })
 	group.Go(func() { r.reporting(ctx, onState) })
+	if r.leases != nil {
+		group.Go(func() { r.leases.lending(ctx) })
+	}
 	<-ctx.Done()
 	r.running.Store(false)
 	r.crew.dismiss()
@@ -262,6 +285,10 @@ func (r *remote) settle(wait time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	r.crew.settle(ctx.Done())
+	if r.leases != nil {
+		r.leases.close(ctx.Done())
+		r.drain(returnWait)
+	}
 	for _, l := range []lane{r.probes, r.syncs, r.renewals, r.returns} {
 		l.settle(ctx.Done())
 	}

@@ -20,6 +20,9 @@ var claimSource string
 //go:embed settle.lua
 var settleSource string
 
+//go:embed lend.lua
+var lendSource string
+
 //go:embed swap.lua
 var swapSource string
 

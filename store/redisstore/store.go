@@ -23,7 +23,7 @@ type Store struct {
 	others   chan struct{} // held by calls that are no claims, so that claims always have their connections
 	group    *group
 
-	claims, settles, swaps *script
+	claims, settles, lends, swaps *script
 }
 
 var _ store.Driver = (*Store)(nil)
@@ -48,7 +48,7 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		client: client, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
-		claims: newScript(common + claimSource), settles: newScript(common + settleSource), swaps: newScript(swapSource),
+		claims: newScript(common + claimSource), settles: newScript(common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
 	return s, nil

@@ -37,7 +37,7 @@ type rule struct {
 
 // Run judges the drivers that open makes, one for each rule.
 func Run(t *testing.T, open func(*testing.T) Harness) {
-	for _, rules := range [][]rule{tokenRules, returnRules, changeRules, clockRules, slotRules, batchRules, raceRules, historyRules} {
+	for _, rules := range [][]rule{tokenRules, returnRules, changeRules, clockRules, slotRules, batchRules, raceRules, historyRules, loanRules} {
 		for _, r := range rules {
 			t.Run(r.name, func(t *testing.T) {
 				t.Cleanup(func() {
