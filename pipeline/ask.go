@@ -27,6 +27,7 @@ func (p *Pipeline) ask(ctx context.Context, r *Request) bool {
 		a.batch.Grants = a.batch.Grants[:n]
 		clear(a.batch.Grants)
 	}
+	a.identify()
 	if err := p.claimOf(ctx, r); err != nil {
 		return p.askLocal(ctx, r, err)
 	}
@@ -158,13 +159,15 @@ func reasonOf(c *store.Claim, g *store.Grant) Reason {
 
 // refused fills the detail from a refusal.
 func (d *Detail) refused(c *store.Claim, g *store.Grant) {
-	*d = Detail{Rule: c.Limit.Name, Limit: c.Limit, Remaining: g.Remaining, RetryAfter: g.RetryAfter, ResetAfter: g.ResetAfter}
+	d.Rule, d.Limit = c.Limit.Name, c.Limit
+	d.Remaining, d.RetryAfter, d.ResetAfter = g.Remaining, g.RetryAfter, g.ResetAfter
 }
 
 // least fills the detail from a grant of tokens, if less is left of it than of
 // the one that stands there.
 func (d *Detail) least(c *store.Claim, g *store.Grant) {
 	if c.Limit.Kind == store.Tokens && (d.Limit == nil || g.Remaining < d.Remaining) {
-		*d = Detail{Rule: c.Limit.Name, Limit: c.Limit, Remaining: g.Remaining, ResetAfter: g.ResetAfter}
+		d.Rule, d.Limit = c.Limit.Name, c.Limit
+		d.Remaining, d.RetryAfter, d.ResetAfter = g.Remaining, 0, g.ResetAfter
 	}
 }

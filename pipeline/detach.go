@@ -19,7 +19,7 @@ type Streamer interface {
 // as before, and the caller is to end it; Release follows in any case.
 func (p *Pipeline) Detach(ctx context.Context, r *Request) Decision {
 	a := &r.admission
-	if a.state.Load() != held || a.detached {
+	if a.state.Load()&^shown != held || a.detached {
 		return Decision{}
 	}
 	if d := p.detachSlots(ctx, r); d.Verdict != Admit {
@@ -35,10 +35,10 @@ func (p *Pipeline) Detach(ctx context.Context, r *Request) Decision {
 			return d
 		}
 	}
-	s := p.holders.shard(r)
-	s.mu.Lock() // Holders reads it
-	a.detached = true
-	s.mu.Unlock()
+	if state, inFlight := a.show(); inFlight { // Holders reads it
+		a.detached = true
+		a.state.Store(state)
+	}
 	return Decision{}
 }
 
@@ -107,13 +107,11 @@ func (p *Pipeline) detachSlots(ctx context.Context, r *Request) Decision {
 }
 
 // replaceClaims puts new grants in the place of the slots of some entries, and
-// returns those slots' returns. It holds the list of holders still, because a
-// renewal may be reading.
+// returns those slots' returns. It keeps the renewal out, which may be reading.
 func (p *Pipeline) replaceClaims(r *Request, b *store.Batch, entries uint32) (old []store.Return) {
 	a := &r.admission
-	s := p.holders.shard(r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	state, _ := a.show()
+	defer a.state.Store(state)
 	n := 0
 	for i, c := range a.batch.Claims {
 		if c.Limit.Kind == store.Slots && entries&(1<<c.Tag) != 0 {

@@ -30,9 +30,9 @@ func (p *Pipeline) hold(ctx context.Context, r *Request) bool {
 		r.Detail.refused(c, &g)
 		return !p.refused(r, int(c.Tag), Refuse(RateLimited))
 	}
-	p.holders.add(r)
+	p.holders.add(r, kept)
 	left := sleep(ctx, a.delay)
-	p.holders.remove(r)
+	a.end(kept)
 	r.Delayed = time.Duration(p.Now() - start)
 	return !left || !p.refused(r, int(a.batch.Claims[i].Tag), Decision{Verdict: Abandon})
 }

@@ -1,81 +1,87 @@
 package pipeline
 
 import (
+	"runtime"
+	"slices"
 	"sync"
+	"weak"
 
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
-// holders lists the requests that are in flight, for the renewal of their
-// leases and for whoever asks what holds a slot. Sharded, so that requests
-// seldom meet in a lock.
+// holders knows the requests that are in flight, for the renewal of their
+// leases and for whoever asks what holds a slot.
+//
+// Requests are used again and again, so each is entered once, when it is first
+// admitted, and is found in flight by its own state from then on: to begin and
+// to end costs no lock, and touches no other request. Those that are gone are
+// forgotten: the list does not keep them.
 type holders struct {
-	shards [16]holderShard
-}
-
-type holderShard struct {
 	mu    sync.Mutex
-	first *Request
-	n     int
-	_     [40]byte // a shard to a cache line
+	list  []weak.Pointer[Request]
+	sweep int // the length at which those that are gone are looked for
 }
 
-// holder is a request's place in the list.
-type holder struct{ next, previous *Request }
+const leastSweep = 64
 
-func (h *holders) shard(r *Request) *holderShard {
-	return &h.shards[r.admission.batch.ID.Lo%uint64(len(h.shards))]
+// add makes a request one in flight, in a state that is not free.
+func (h *holders) add(r *Request, state uint32) {
+	if r.admission.listed != h {
+		h.enter(r)
+	}
+	r.admission.identify()
+	r.admission.state.Store(state)
 }
 
-func (h *holders) add(r *Request) {
-	s := h.shard(r)
-	s.mu.Lock()
-	r.admission.holders = holder{next: s.first}
-	if s.first != nil {
-		s.first.admission.holders.previous = r
+func (h *holders) enter(r *Request) {
+	if before := r.admission.listed; before != nil { // it is another pipeline's now
+		before.forget(r)
 	}
-	s.first = r
-	s.n++
-	s.mu.Unlock()
+	r.admission.listed = h
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.list) >= h.sweep {
+		h.list = slices.DeleteFunc(h.list, func(w weak.Pointer[Request]) bool { return w.Value() == nil })
+		h.sweep = max(leastSweep, 2*len(h.list))
+	}
+	h.list = append(h.list, weak.Make(r))
 }
 
-func (h *holders) remove(r *Request) {
-	s := h.shard(r)
-	s.mu.Lock()
-	place := r.admission.holders
-	if place.previous != nil {
-		place.previous.admission.holders.next = place.next
-	} else {
-		s.first = place.next
-	}
-	if place.next != nil {
-		place.next.admission.holders.previous = place.previous
-	}
-	s.n--
-	s.mu.Unlock()
-	r.admission.holders = holder{}
+func (h *holders) forget(r *Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = slices.DeleteFunc(h.list, func(w weak.Pointer[Request]) bool { return w.Value() == r })
 }
 
 func (h *holders) len() (n int) {
-	for i := range h.shards {
-		s := &h.shards[i]
-		s.mu.Lock()
-		n += s.n
-		s.mu.Unlock()
-	}
+	h.requests(func(r *Request) {
+		if r.admission.state.Load() != free {
+			n++
+		}
+	})
 	return n
 }
 
-// each visits the requests in flight, shard by shard, under the shard's lock.
-func (h *holders) each(visit func(*Request)) {
-	for i := range h.shards {
-		s := &h.shards[i]
-		s.mu.Lock()
-		for r := s.first; r != nil; r = r.admission.holders.next {
+func (h *holders) requests(visit func(*Request)) {
+	h.mu.Lock()
+	list := slices.Clone(h.list)
+	h.mu.Unlock()
+	for _, w := range list {
+		if r := w.Value(); r != nil {
 			visit(r)
 		}
-		s.mu.Unlock()
 	}
+}
+
+// each visits the requests in flight. Their end waits until they were seen, so
+// visit must be short and must not end one.
+func (h *holders) each(visit func(*Request)) {
+	h.requests(func(r *Request) {
+		if state, inFlight := r.admission.show(); inFlight {
+			visit(r)
+			r.admission.state.Store(state)
+		}
+	})
 }
 
 // slotsHeld appends the slots of requests that began before a moment.
@@ -96,4 +102,39 @@ func (h *holders) slotsHeld(before, now int64, to []store.Return) []store.Return
 		}
 	})
 	return to
+}
+
+// The states of an admission. While somebody else reads it, or it is changed in
+// flight, shown is added, and its end waits.
+const (
+	free  uint32 = iota // not in flight
+	held                // admitted, and not released
+	kept                // granted by the store, and kept back until its turn
+	shown = 4
+)
+
+// show keeps an admission as it is, until its state is stored again. It reports
+// false if it is not in flight.
+func (a *admission) show() (state uint32, inFlight bool) {
+	for {
+		switch state = a.state.Load(); {
+		case state == free:
+			return free, false
+		case state&shown != 0:
+			runtime.Gosched()
+		case a.state.CompareAndSwap(state, state|shown):
+			return state, true
+		}
+	}
+}
+
+// end ends a state, and reports false if the admission is not in it.
+func (a *admission) end(state uint32) bool {
+	for !a.state.CompareAndSwap(state, free) {
+		if a.state.Load() != state|shown {
+			return false
+		}
+		runtime.Gosched()
+	}
+	return true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +29,7 @@ type Pipeline struct {
 	logger   *slog.Logger
 	parallel []func(context.Context) error
 	clock    clock
-	holders  holders
+	holders  *holders
 	holding  atomic.Int64 // requests that are held back
 	maxHeld  int64
 	running  atomic.Bool
@@ -44,7 +43,7 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		store: c.Store, observer: c.Observer, logger: c.Logger, parallel: c.Parallel,
-		clock: newClock(), maxHeld: DefaultMaxHeld,
+		clock: newClock(), maxHeld: DefaultMaxHeld, holders: new(holders),
 	}
 	if c.MaxHeld > 0 {
 		p.maxHeld = int64(c.MaxHeld)
@@ -98,8 +97,7 @@ func (p *Pipeline) Acquire(ctx context.Context, r *Request) Decision {
 	}
 	d := a.decision
 	if d.Verdict == Admit {
-		a.state.Store(held)
-		p.holders.add(r)
+		p.holders.add(r, held)
 	} else {
 		p.unwind(r, Result{Outcome: NotRun})
 	}
@@ -110,13 +108,12 @@ func (p *Pipeline) Acquire(ctx context.Context, r *Request) Decision {
 // Release ends an admitted request. It acts once, whoever calls and however
 // often; for a request that is not held it does nothing.
 func (p *Pipeline) Release(r *Request, result Result) {
-	if !r.admission.state.CompareAndSwap(held, released) {
+	if !r.admission.end(held) {
 		return
 	}
 	if result.At == 0 {
 		result.At = p.Now()
 	}
-	p.holders.remove(r)
 	if result.Outcome != NotRun {
 		for _, i := range r.admission.plan.learn {
 			p.learnOne(r, i, result)
@@ -131,7 +128,7 @@ func (p *Pipeline) InFlight() int { return p.holders.len() }
 
 func (p *Pipeline) begin(r *Request) {
 	a := &r.admission
-	if a.state.Load() == held {
+	if a.state.Load() != free {
 		panic("pipeline: Acquire of a request that is in flight")
 	}
 	a.plan = p.plan.Load()
@@ -139,7 +136,7 @@ func (p *Pipeline) begin(r *Request) {
 	a.pass, a.cursor, a.virtual = looking, 0, true
 	a.held, a.granted, a.local, a.shadow, a.detached = 0, false, false, false, false
 	a.delay, r.Delayed = 0, 0
-	a.batch.ID = store.ID{Hi: rand.Uint64(), Lo: rand.Uint64()} // a sequence would tell clients how many there are
+	a.batch.ID.Lo = 0
 	a.batch.Claims = a.batch.Claims[:0]
 	if r.Now == 0 {
 		r.Now = p.Now()

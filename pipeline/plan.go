@@ -69,8 +69,9 @@ type Entry struct {
 // Plan is a list of entries. It is immutable once made.
 type Plan struct {
 	entries []entry
-	waiting int   // index of the entry that may wait, or -1
-	learn   []int // entries that learn from how requests end
+	waiting int    // index of the entry that may wait, or -1
+	learn   []int  // entries that learn from how requests end
+	shadow  uint32 // entries in shadow, by index
 }
 
 // entry is an Entry with what its stage can do, looked up once.
@@ -82,7 +83,7 @@ type entry struct {
 	detacher Detacher
 	ticker   Ticker
 	learner  Learner
-	panics   *atomic.Int32 // since the plan was made
+	panics   atomic.Int32 // since the plan was made
 }
 
 // panicLimit is how often an entry may panic before it is switched off: few
@@ -91,7 +92,7 @@ const panicLimit = 16
 
 // NewPlan checks a list of entries. The error names every fault.
 func NewPlan(entries ...Entry) (*Plan, error) {
-	p := &Plan{waiting: -1}
+	p := &Plan{waiting: -1, entries: make([]entry, len(entries))}
 	var errs []error
 	if len(entries) > maxEntries {
 		errs = append(errs, fmt.Errorf("pipeline: a plan holds at most %d entries, got %d", maxEntries, len(entries)))
@@ -100,13 +101,16 @@ func NewPlan(entries ...Entry) (*Plan, error) {
 	for i, e := range entries {
 		errs = append(errs, e.check(i, seen[e.Name]))
 		seen[e.Name] = true
-		p.entries = append(p.entries, newEntry(e))
+		p.entries[i].prepare(e)
 	}
 	errs = append(errs, p.findWaiter())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	for i := range p.entries {
+		if p.entries[i].Mode == Shadow {
+			p.shadow |= 1 << i
+		}
 		if l, ok := p.entries[i].Stage.(Learner); ok && l.Learns() {
 			p.entries[i].learner = l
 			p.learn = append(p.learn, i)
@@ -127,18 +131,17 @@ func (e *Entry) check(i int, taken bool) error {
 	return nil
 }
 
-// newEntry looks up once what a stage can do.
-func newEntry(e Entry) entry {
+// prepare looks up once what a stage can do.
+func (e *entry) prepare(of Entry) {
+	e.Entry = of
 	if e.Kind == "" {
 		e.Kind = e.Name
 	}
-	made := entry{Entry: e, panics: new(atomic.Int32)}
-	made.taker, _ = e.Stage.(Taker)
-	made.waiter, _ = e.Stage.(Waiter)
-	made.sharer, _ = e.Stage.(Sharer)
-	made.detacher, _ = e.Stage.(Detacher)
-	made.ticker, _ = e.Stage.(Ticker)
-	return made
+	e.taker, _ = e.Stage.(Taker)
+	e.waiter, _ = e.Stage.(Waiter)
+	e.sharer, _ = e.Stage.(Sharer)
+	e.detacher, _ = e.Stage.(Detacher)
+	e.ticker, _ = e.Stage.(Ticker)
 }
 
 // findWaiter finds the entry that may wait. Nothing is taken after it, or that

@@ -25,24 +25,31 @@ func (p *Pipeline) releasePermits(r *Request, result Result, mode Mode) {
 	if result.At == 0 && a.held != 0 { // a virtual request that ends
 		result.At = p.Now()
 	}
-	for left := a.held; left != 0; {
-		i := bits.Len32(left) - 1
-		left &^= 1 << i
-		if mode == Shadow && a.plan.entries[i].Mode != Shadow {
-			continue
-		}
-		a.held &^= 1 << i
-		p.releaseOne(r, i, result)
+	due := a.held
+	if mode == Shadow {
+		due &= a.plan.shadow
+	}
+	for !p.releaseEach(r, &due, result) {
+		// An entry panicked; those that were taken before it are still due.
 	}
 }
 
-func (p *Pipeline) releaseOne(r *Request, i int, result Result) {
+// releaseEach releases what is due, and reports false if it was interrupted by
+// a panic. One deferred call serves them all.
+func (p *Pipeline) releaseEach(r *Request, due *uint32, result Result) (done bool) {
+	a, i := &r.admission, 0
 	defer func() {
 		if value := recover(); value != nil {
 			p.panicked(r, i, value)
 		}
 	}()
-	r.admission.plan.entries[i].taker.Release(r, r.admission.permits[i], result)
+	for *due != 0 {
+		i = bits.Len32(*due) - 1
+		*due &^= 1 << i
+		a.held &^= 1 << i
+		a.plan.entries[i].taker.Release(r, a.permits[i], result)
+	}
+	return true
 }
 
 func (p *Pipeline) learnOne(r *Request, i int, result Result) {
@@ -64,7 +71,11 @@ func (p *Pipeline) settle(r *Request, result Result) {
 		return
 	}
 	a.granted = false
-	p.giveBack(r, result, func(g store.Group) bool { return g == store.Enforced || a.shadow })
+	groups := only(store.Enforced)
+	if a.shadow {
+		groups |= only(store.Shadow)
+	}
+	p.giveBack(r, result, groups)
 }
 
 // settleShadow gives back what the shadow group was granted, when the virtual
@@ -75,45 +86,43 @@ func (p *Pipeline) settleShadow(r *Request) {
 		return
 	}
 	a.shadow = false
-	p.giveBack(r, Result{Outcome: NotRun}, func(g store.Group) bool { return g == store.Shadow })
+	p.giveBack(r, Result{Outcome: NotRun}, only(store.Shadow))
 }
 
-func (p *Pipeline) giveBack(r *Request, result Result, concerns func(store.Group) bool) {
+// groups is a set of groups.
+type groups uint8
+
+func only(g store.Group) groups { return 1 << g }
+
+func (p *Pipeline) giveBack(r *Request, result Result, concerned groups) {
 	a := &r.admission
-	returns := a.returns[:0]
+	returns, now := a.returns[:0], result.At
 	for i := range a.batch.Claims {
 		c := &a.batch.Claims[i]
-		back, due := dueBack(c, result)
-		if !due || !concerns(c.Group) {
+		back, due := dueBack(c, &result)
+		if !due || concerned&only(c.Group) == 0 {
 			continue
+		}
+		if now == 0 {
+			now = p.Now()
 		}
 		returns = append(returns, store.Return{
 			ID: a.batch.ID, Owner: c.Owner, Limit: c.Limit, Handle: a.batch.Grants[i].Handle,
-			At: a.batch.Now, Now: a.batch.Now, Tokens: back,
+			At: a.batch.Now, Now: max(now, a.batch.Now), Tokens: back,
 		})
 	}
 	a.returns = returns
-	if len(returns) == 0 {
-		return
-	}
-	now := result.At
-	if now == 0 {
-		now = p.Now()
-	}
-	if now > a.batch.Now {
-		for i := range returns {
-			returns[i].Now = now
-		}
-	}
-	if a.local {
+	switch {
+	case len(returns) == 0:
+	case a.local:
 		p.store.ReturnLocal(context.Background(), returns)
-		return
+	default:
+		p.store.Return(context.Background(), returns)
 	}
-	p.store.Return(context.Background(), returns)
 }
 
 // dueBack is what one claim has to give back, or be charged for, at the end.
-func dueBack(c *store.Claim, result Result) (tokens int64, due bool) {
+func dueBack(c *store.Claim, result *Result) (tokens int64, due bool) {
 	switch {
 	case c.Limit.Kind == store.Slots:
 		return 0, true

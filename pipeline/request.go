@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math/rand/v2"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -90,19 +91,32 @@ func (r *Request) Entry(d Decision) Entry {
 // later by what it was held for a leaky bucket.
 func (r *Request) Moment() int64 { return r.Now + int64(r.Delayed) }
 
-// ID names the request across the fleet.
-func (r *Request) ID() store.ID { return r.admission.batch.ID }
+// ID names the request across the fleet. It is not a sequence, which would tell
+// clients how many requests there are. A refusal that nobody asks for its id
+// has none, for to draw one is a tenth of its cost.
+func (r *Request) ID() store.ID { return r.admission.identify() }
+
+func (a *admission) identify() store.ID {
+	id := &a.batch.ID
+	if id.Lo == 0 {
+		id.Lo = rand.Uint64()
+	}
+	if id.Hi == 0 { // the same for as long as the request is used again
+		id.Hi = rand.Uint64()
+	}
+	return *id
+}
 
 // Reset makes a request ready for another use. It must not be in flight.
 func (r *Request) Reset() {
-	scratch := r.admission.batch
-	clear(scratch.Claims)
-	returns := r.admission.returns
-	clear(returns)
-	*r = Request{}
-	r.admission.batch.Claims = scratch.Claims[:0]
-	r.admission.batch.Grants = scratch.Grants[:0]
-	r.admission.returns = returns[:0]
+	// Field by field, because half of a request is scratch that Acquire
+	// overwrites: to clear all of it is a tenth of a decision.
+	r.Subject, r.Caller, r.Address = match.Subject{}, Caller{}, netip.Addr{}
+	r.Class, r.Cohort, r.Cost = 0, 0, 0
+	r.Now, r.Deadline, r.NoWait, r.Delayed = 0, 0, false, 0
+	r.Trace, r.Waits, r.Detail = Trace{}, Waits{}, Detail{}
+	r.admission.plan, r.admission.detached = nil, false
+	r.admission.batch.ID.Lo = 0
 }
 
 // maxEntries bounds a plan, so that what is held fits a word.
@@ -111,7 +125,7 @@ const maxEntries = 32
 // admission is what the pipeline keeps of a request.
 type admission struct {
 	plan     *Plan
-	state    atomic.Uint32 // idle → held → released
+	state    atomic.Uint32 // free → held → free; see holders
 	decision Decision
 
 	// The walk's own place, so that it can resume behind an entry that panicked.
@@ -132,15 +146,8 @@ type admission struct {
 	returns []store.Return
 
 	detached bool
-	holders  holder
+	listed   *holders // in which list the request is
 }
-
-// The states of an admission.
-const (
-	idle uint32 = iota
-	held
-	released
-)
 
 type pass uint8
 

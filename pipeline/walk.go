@@ -70,7 +70,8 @@ func (p *Pipeline) claim(r *Request, e *entry) Decision {
 			c.Group = store.Shadow
 		}
 	}
-	if i, g, denied := p.store.DeniedAny(claims[from:], r.Now); denied {
+	var g store.Grant
+	if i, denied := p.store.DeniedAny(claims[from:], r.Now, &g); denied {
 		c := &claims[from+i]
 		r.Detail.refused(c, &g)
 		return Refuse(reasonOf(c, &g))

@@ -58,31 +58,40 @@ func (d *denials) at(owner Key, l *Limit) (*denial, uint64) {
 	return &d.slots[(h*0x9e3779b97f4a7c15)>>(64-denialBits)], owner.Hi ^ h
 }
 
+// none reports whether nothing is remembered that holds at a moment.
+func (d *denials) none(now int64) bool { return d.horizon.Load() <= now }
+
 // find answers from a remembered refusal.
-func (d *denials) find(owner Key, l *Limit, cost, now int64) (Grant, bool) {
-	if d.horizon.Load() <= now {
-		return Grant{}, false
+func (d *denials) find(owner Key, l *Limit, cost, now int64) (g Grant, denied bool) {
+	denied = d.answers(owner, l, cost, now, &g)
+	return g, denied
+}
+
+// answers is find for the look, which cannot afford to carry a grant around.
+func (d *denials) answers(owner Key, l *Limit, cost, now int64, g *Grant) (denied bool) {
+	if d.none(now) {
+		return false
 	}
 	e, mark := d.at(owner, l)
 	version := e.version.Load()
 	if e.holds.Load() <= now || e.owner.Load() != mark || e.print.Load() != l.Fingerprint {
-		return Grant{}, false
+		return false
 	}
 	if e.holds.Load() > plus(now, 2*int64(askAgain)) { // of a clock that was ahead of the asker's
-		return Grant{}, false
+		return false
 	}
 	until, known, reset := e.until.Load(), e.cost.Load(), e.reset.Load()
 	if version&1 != 0 || e.version.Load() != version {
-		return Grant{}, false
+		return false
 	}
-	g := Grant{ResetAfter: time.Duration(max(reset-now, 0))}
+	g.Remaining, g.RetryAfter, g.ResetAfter = 0, 0, time.Duration(max(reset-now, 0))
 	if l.Kind == Slots {
-		return g, true
+		return true
 	}
 	wait, denied := waitFor(l, until-now, cost, known)
 	g.RetryAfter = time.Duration(wait)
 	g.Remaining = leftFor(l, until-now, known)
-	return g, denied
+	return denied
 }
 
 // leftFor is how many tokens are left when a cost, known, has to wait for a
@@ -126,15 +135,16 @@ func (d *denials) remember(c *Claim, g *Grant, now int64) {
 		return
 	}
 	defer e.writing.Unlock()
+	holds := plus(now, min(wait, int64(askAgain)))
+	d.reach(holds) // before anything is there to be moved
 	e.version.Add(1)
 	e.owner.Store(mark)
 	e.print.Store(c.Limit.Fingerprint)
 	e.cost.Store(c.Cost)
 	e.until.Store(plus(now, wait))
-	e.holds.Store(plus(now, min(wait, int64(askAgain))))
+	e.holds.Store(holds)
 	e.reset.Store(plus(now, int64(g.ResetAfter)))
 	e.version.Add(1)
-	d.reach(e.holds.Load())
 }
 
 // reach moves the horizon out to a moment.
@@ -150,6 +160,9 @@ func (d *denials) reach(moment int64) {
 // move brings a remembered refusal forward by tokens that were given back; a
 // slot given back, and a limit whose wait does not shrink with tokens, forget.
 func (d *denials) move(r *Return) {
+	if d.none(r.Now) {
+		return
+	}
 	e, mark := d.at(r.Owner, r.Limit)
 	if e.owner.Load() != mark || r.Limit.Kind == Tokens && r.Tokens <= 0 && !r.Reset {
 		return

@@ -265,7 +265,8 @@ func TestDeniedAnySaysNeverBeforeAnyWait(t *testing.T) {
 		g.denials.remember(&Claim{Owner: owner, Limit: l, Cost: 1}, &Grant{RetryAfter: time.Second}, now)
 	}
 	for _, order := range [][]*Limit{{small, large}, {large, small}} {
-		i, grant, denied := g.DeniedAny([]Claim{{Owner: owner, Limit: order[0], Cost: 4}, {Owner: owner, Limit: order[1], Cost: 4}}, now)
+		var grant Grant
+		i, denied := g.DeniedAny([]Claim{{Owner: owner, Limit: order[0], Cost: 4}, {Owner: owner, Limit: order[1], Cost: 4}}, now, &grant)
 		if !denied || order[i] != small || grant.RetryAfter != Never {
 			t.Errorf("the answer is %+v of %s", grant, order[i].Name)
 		}

@@ -4,16 +4,27 @@ import "time"
 
 // DeniedAny answers from memory whether one of several claims would be refused
 // now, and which of them has to wait longest: waiting that out is worth a try,
-// waiting out another is not.
-func (g *Guard) DeniedAny(claims []Claim, now int64) (i int, grant Grant, denied bool) {
+// waiting out another is not. The refusal is written to grant. It costs a
+// nanosecond while nothing is denied.
+func (g *Guard) DeniedAny(claims []Claim, now int64, grant *Grant) (i int, denied bool) {
+	if g.denials.none(now) {
+		return 0, false
+	}
+	return g.denials.any(claims, now, grant)
+}
+
+func (d *denials) any(claims []Claim, now int64, grant *Grant) (i int, denied bool) {
+	var known Grant
 	for j := range claims {
 		c := &claims[j]
-		known, refused := g.Denied(c.Owner, c.Limit, c.Cost, now)
-		if refused && (!denied || longer(known.RetryAfter, grant.RetryAfter)) {
-			i, grant, denied = j, known, true
+		if !d.answers(c.Owner, c.Limit, c.Cost, now, &known) {
+			continue
+		}
+		if !denied || longer(known.RetryAfter, grant.RetryAfter) {
+			i, denied, *grant = j, true, known
 		}
 	}
-	return i, grant, denied
+	return i, denied
 }
 
 // longer compares waits; Never is the longest.

@@ -191,7 +191,8 @@ func (l *Limiter) claim(ctx context.Context, key store.Key, cost int64, why inte
 		b.Claims = append(b.Claims, store.Claim{Owner: key, Limit: limit, Cost: cost})
 		b.Grants = append(b.Grants, store.Grant{})
 	}
-	if i, g, denied := l.guard.DeniedAny(b.Claims, b.Now); denied {
+	var g store.Grant
+	if i, denied := l.guard.DeniedAny(b.Claims, b.Now, &g); denied {
 		return answer(limits[i], &g), nil
 	}
 	if err := l.guard.Claim(ctx, b); err != nil {
