@@ -13,6 +13,7 @@ var works = map[string]string{
 	"Admission": "One place of a limit on requests in flight, taken and given back. All but failsafe-bulkhead and sentinel-flow adapt the limit to the load.",
 	"FourStages": "A whole decision: request rate, requests in flight, fleet and worker, taken and given back. " +
 		"`parts` is what one would put together from x/time/rate and failsafe-go's bulkhead, adaptive limiter and adaptive throttler.",
+	"Price":   "A refusal while every place is taken: of ours by the worker's stage with the pipeline around it.",
 	"Refusal": "A refusal from memory, by the first stage that looks and by the last.",
 	"Middleware": "One HTTP request through a middleware to a handler that answers `ok`. " +
 		"`direct` calls the handler; `socket` is a whole exchange on loopback, client and server on the same cores.",
