@@ -35,6 +35,11 @@ type Built struct {
 // and the settings in, then call Adopt, neither of which can fail. The file
 // must not be changed afterwards.
 func Build(f *File, previous *Live) (*Built, error) {
+	return BuildAmended(f, previous, Amendment{})
+}
+
+// BuildAmended is Build with something beside the file.
+func BuildAmended(f *File, previous *Live, a Amendment) (*Built, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
@@ -47,14 +52,14 @@ func Build(f *File, previous *Live) (*Built, error) {
 		live = fresh
 	}
 	b := &Built{File: f, Live: live.with(), Restart: restart(live.began, f)}
-	table, err := f.table()
+	table, err := f.amended(&a)
 	if err != nil {
 		return nil, fmt.Errorf("config: build: %w", err)
 	}
 	if b.Middleware, err = f.middleware(table); err != nil {
 		return nil, fmt.Errorf("config: build: %w", err)
 	}
-	if b.Plan, err = b.plan(table); err != nil {
+	if b.Plan, err = b.plan(table, &a); err != nil {
 		return nil, fmt.Errorf("config: build: %w", err)
 	}
 	return b, nil
@@ -71,9 +76,9 @@ func (b *Built) Adopt() {
 }
 
 // plan makes the entries, each on the live state of its name.
-func (b *Built) plan(table *match.Table) (*pipeline.Plan, error) {
-	var entries []pipeline.Entry
-	var errs []error
+func (b *Built) plan(table *match.Table, a *Amendment) (*pipeline.Plan, error) {
+	entries, err := a.first(table)
+	errs := []error{err}
 	for i := range b.File.Stages {
 		s := &b.File.Stages[i]
 		stage, err := b.stage(s, table)
