@@ -33,7 +33,7 @@ func (p *Pipeline) hold(ctx context.Context, r *Request) bool {
 	p.holders.add(r, kept)
 	left := sleep(ctx, a.delay)
 	a.end(kept)
-	r.Delayed = time.Duration(p.Now() - start)
+	r.Waits.Delay = max(p.Now()-start, 1)
 	return !left || !p.refused(r, int(a.batch.Claims[i].Tag), Decision{Verdict: Abandon})
 }
 

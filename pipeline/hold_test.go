@@ -52,8 +52,8 @@ func TestADelayedRequestIsHeldAndTakesNothingLocal(t *testing.T) {
 		if d := <-done; d.Verdict != pipeline.Admit || time.Since(start) != 300*time.Millisecond {
 			t.Errorf("%+v after %s, want to be admitted after the longer of two delays, 300ms", d, time.Since(start))
 		}
-		if r.Delayed != 300*time.Millisecond || r.Moment() != r.Now+int64(r.Delayed) || worker.holding() != 1 {
-			t.Errorf("delayed by %s, moment %d after arrival, %d of the worker", r.Delayed, r.Moment()-r.Now, worker.holding())
+		if r.Waits.Delay != int64(300*time.Millisecond) || r.Moment() != r.Now+r.Waits.Delay || worker.holding() != 1 {
+			t.Errorf("delayed by %d, moment %d after arrival, %d of the worker", r.Waits.Delay, r.Moment()-r.Now, worker.holding())
 		}
 		p.Release(r, pipeline.Result{})
 		if worker.holding() != 0 || p.InFlight() != 0 || c.out("slot") != 0 {
@@ -70,8 +70,8 @@ func TestADelayedRequestLeavesWithItsContext(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		cancel()
 		d := <-done
-		if d.Verdict != pipeline.Abandon || r.Entry(d).Name != "limits" || time.Since(start) != 100*time.Millisecond || r.Delayed != 100*time.Millisecond {
-			t.Errorf("%+v after %s, delayed by %s", d, time.Since(start), r.Delayed)
+		if d.Verdict != pipeline.Abandon || r.Entry(d).Name != "limits" || time.Since(start) != 100*time.Millisecond || r.Waits.Delay != int64(100*time.Millisecond) {
+			t.Errorf("%+v after %s, delayed by %d", d, time.Since(start), r.Waits.Delay)
 		}
 		if c.out("rate") != 0 || c.out("slot") != 0 || p.InFlight() != 0 || worker.holding() != 0 {
 			t.Errorf("who left holds %d tokens, %d slots", c.out("rate"), c.out("slot"))
@@ -129,7 +129,7 @@ func TestHeldRequestsAreBounded(t *testing.T) {
 func TestNobodyIsHeldByWhatIsInShadow(t *testing.T) {
 	holding(t, pipeline.Shadow, func(t *testing.T, p *pipeline.Pipeline, _ *counts, _ *taker) {
 		r, start := &pipeline.Request{}, time.Now()
-		if d := p.Acquire(t.Context(), r); d.Verdict != pipeline.Admit || time.Since(start) != 0 || r.Delayed != 0 {
+		if d := p.Acquire(t.Context(), r); d.Verdict != pipeline.Admit || time.Since(start) != 0 || r.Waits.Delay != 0 {
 			t.Errorf("%+v after %s", d, time.Since(start))
 		}
 	})

@@ -135,7 +135,7 @@ func (p *Pipeline) begin(r *Request) {
 	a.decision = Decision{}
 	a.pass, a.cursor, a.virtual = looking, 0, true
 	a.held, a.granted, a.local, a.shadow, a.detached = 0, false, false, false, false
-	a.delay, r.Delayed = 0, 0
+	a.delay = 0
 	a.batch.ID.Lo = 0
 	a.batch.Claims = a.batch.Claims[:0]
 	if r.Now == 0 {

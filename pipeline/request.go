@@ -37,12 +37,11 @@ type Request struct {
 	Address  netip.Addr // of the client; invalid when not known
 	Class    priority.Class
 	Cohort   priority.Cohort
-	Cost     int64         // in tokens; 0 means 1
-	Now      int64         // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
-	Deadline int64         // by the same clock; 0 means none
-	NoWait   bool          // set by the pipeline while a stage must answer without waiting
-	Delayed  time.Duration // how long the request was held for a leaky bucket; set by the pipeline
-	Trace    Trace         // that the request is part of, if that trace is sampled
+	Cost     int64 // in tokens; 0 means 1
+	Now      int64 // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
+	Deadline int64 // by the same clock; 0 means none
+	NoWait   bool  // set by the pipeline while a stage must answer without waiting
+	Trace    Trace // that the request is part of, if that trace is sampled
 
 	// Waits is what the decision waited for: written by the pipeline, and by
 	// the stage that may wait.
@@ -65,6 +64,7 @@ type Trace struct {
 // all.
 type Waits struct {
 	Store      int64 // for a remote store; one in this process is not timed
+	Delay      int64 // for its turn, under a leaky bucket that admitted it ahead of its rate
 	Queue      int64 // for room, in the queue of the stage that may wait
 	Unanswered bool  // the store gave no answer in its time
 }
@@ -89,7 +89,7 @@ func (r *Request) Entry(d Decision) Entry {
 
 // Moment is when the request goes on, by the same clock as Now: its arrival,
 // later by what it was held for a leaky bucket.
-func (r *Request) Moment() int64 { return r.Now + int64(r.Delayed) }
+func (r *Request) Moment() int64 { return r.Now + r.Waits.Delay }
 
 // ID names the request across the fleet. It is not a sequence, which would tell
 // clients how many requests there are. A refusal that nobody asks for its id
@@ -113,7 +113,7 @@ func (r *Request) Reset() {
 	// overwrites: to clear all of it is a tenth of a decision.
 	r.Subject, r.Caller, r.Address = match.Subject{}, Caller{}, netip.Addr{}
 	r.Class, r.Cohort, r.Cost = 0, 0, 0
-	r.Now, r.Deadline, r.NoWait, r.Delayed = 0, 0, false, 0
+	r.Now, r.Deadline, r.NoWait = 0, 0, false
 	r.Trace, r.Waits, r.Detail = Trace{}, Waits{}, Detail{}
 	r.admission.plan, r.admission.detached = nil, false
 	r.admission.batch.ID.Lo = 0

@@ -52,6 +52,7 @@ func (a answer) String() string { return [answers]string{"answered", "failed"}[a
 // waits counts what few requests do, and so needs no stripes.
 type waits struct {
 	store [priority.Count][answers]histogram
+	delay [priority.Count][outcomes]histogram
 	queue [priority.Count][outcomes]histogram
 }
 

@@ -47,6 +47,7 @@ type examples struct {
 	decisions [priority.Count][outcomes]exemplars
 	requests  [priority.Count][ends]exemplars
 	store     [priority.Count][answers]exemplars
+	delay     [priority.Count][outcomes]exemplars
 	queue     [priority.Count][outcomes]exemplars
 }
 

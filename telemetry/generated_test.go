@@ -49,7 +49,7 @@ histograms are switched on, brings both. OpenTelemetry gets either explicit or e
 func values() string {
 	rows := [][2]string{
 		{"class", words(priority.Count, func(i int) string { return priority.FromIndex(i).String() })},
-		{"outcome of requests, decisions and waits in the queue", words(int(outcomes), func(i int) string { return outcome(i).String() })},
+		{"outcome of requests, decisions, delays and waits in the queue", words(int(outcomes), func(i int) string { return outcome(i).String() })},
 		{"outcome of what was released", strings.Join(endNames[:], ", ")},
 		{"outcome of the store", words(int(answers), func(i int) string { return answer(i).String() })},
 		{"entry", fmt.Sprintf("the names of the plan's entries; after %d names in the life of a process, %s", mostEntries, other)},

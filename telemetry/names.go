@@ -14,6 +14,7 @@ const (
 	DecisionDuration Metric = "plimsoll.decision.duration"
 	RequestDuration  Metric = "plimsoll.request.duration"
 	StoreDuration    Metric = "plimsoll.store.duration"
+	DelayDuration    Metric = "plimsoll.delay.duration"
 	QueueDuration    Metric = "plimsoll.queue.duration"
 	InFlight         Metric = "plimsoll.in_flight"
 	EntryMode        Metric = "plimsoll.entry.mode"

@@ -95,7 +95,7 @@ func busy(t testing.TB, name string) *Telemetry {
 func waiting() *pipeline.Request {
 	return &pipeline.Request{
 		Class: priority.High, Trace: pipeline.Trace{ID: [16]byte{1}, Span: [8]byte{2}},
-		Waits: pipeline.Waits{Store: 3_000_000, Queue: 40_000_000},
+		Waits: pipeline.Waits{Store: 3_000_000, Delay: 100_000_000, Queue: 40_000_000},
 	}
 }
 

@@ -82,6 +82,15 @@ func timeStore(t *Telemetry) (list []timed) {
 	return list
 }
 
+func timeDelay(t *Telemetry) (list []timed) {
+	for i := range t.waits.delay {
+		for o := range outcomes {
+			list = appendTimed(list, i, o.String(), &t.waits.delay[i][o], &t.examples.delay[i][o])
+		}
+	}
+	return list
+}
+
 func timeQueue(t *Telemetry) (list []timed) {
 	for i := range t.waits.queue {
 		for o := range outcomes {

@@ -29,7 +29,7 @@ var ofPipelines = []Definition{
 	{
 		Name: DecisionDuration, Type: HistogramType, Unit: "s", Labels: []string{"class", "outcome"},
 		timed: timeDecisions, ladder: &decisionLadder,
-		Help: "Time from the arrival of a request to its decision, waits for the store and in the queue included.",
+		Help: "Time from the arrival of a request to its decision, waits for the store, for a leaky bucket and in the queue included.",
 	},
 	{
 		Name: RequestDuration, Type: HistogramType, Unit: "s", Labels: []string{"class", "outcome"},
@@ -40,6 +40,11 @@ var ofPipelines = []Definition{
 		Name: StoreDuration, Type: HistogramType, Unit: "s", Labels: []string{"class", "outcome"},
 		timed: timeStore, ladder: &decisionLadder,
 		Help: "Time that requests waited for a remote store, which answered or failed.",
+	},
+	{
+		Name: DelayDuration, Type: HistogramType, Unit: "s", Labels: []string{"class", "outcome"},
+		timed: timeDelay, ladder: &decisionLadder,
+		Help: "Time that requests were held for their turn under a leaky bucket, of those that were, by what became of them.",
 	},
 	{
 		Name: QueueDuration, Type: HistogramType, Unit: "s", Labels: []string{"class", "outcome"},

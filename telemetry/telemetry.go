@@ -101,15 +101,21 @@ func (t *Telemetry) waited(r *pipeline.Request, o outcome) {
 	if r.Waits.Store > 0 {
 		t.waits.store[class][got].observe(&decisionLadder, r.Waits.Store)
 	}
+	if r.Waits.Delay > 0 {
+		t.waits.delay[class][o].observe(&decisionLadder, r.Waits.Delay)
+	}
 	if r.Waits.Queue > 0 {
 		t.waits.queue[class][o].observe(&decisionLadder, r.Waits.Queue)
 	}
 	if r.Trace == (pipeline.Trace{}) {
 		return
 	}
-	at := r.Now + r.Waits.Store + r.Waits.Queue
+	at := r.Now + r.Waits.Store + r.Waits.Delay + r.Waits.Queue
 	if r.Waits.Store > 0 {
 		t.examples.store[class][got].keep(&decisionLadder, r, r.Waits.Store, at)
+	}
+	if r.Waits.Delay > 0 {
+		t.examples.delay[class][o].keep(&decisionLadder, r, r.Waits.Delay, at)
 	}
 	if r.Waits.Queue > 0 {
 		t.examples.queue[class][o].keep(&decisionLadder, r, r.Waits.Queue, at)

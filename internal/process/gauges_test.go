@@ -16,7 +16,7 @@ func TestAScrapeTellsEveryGauge(t *testing.T) {
 	_, scrape := get(t, r.side+"/metrics")
 	for _, d := range telemetry.Definitions() {
 		seldom := slices.Contains([]telemetry.Metric{ // none happened
-			telemetry.Refusals, telemetry.Fallbacks, telemetry.StoreDuration, telemetry.QueueDuration,
+			telemetry.Refusals, telemetry.Fallbacks, telemetry.StoreDuration, telemetry.DelayDuration, telemetry.QueueDuration,
 			telemetry.LogSuppressed, telemetry.OTLPExports, telemetry.OTLPDropped,
 		}, d.Name)
 		if !seldom && !strings.Contains(scrape, "\n"+d.Prometheus()) {

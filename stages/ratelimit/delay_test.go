@@ -98,8 +98,8 @@ func TestWhoLeavesDuringItsDelayIsNotCharged(t *testing.T) {
 		if d := <-left; d.Verdict != pipeline.Abandon {
 			t.Fatalf("%+v", d)
 		}
-		if r := admitted(t, p); r.Delayed != 100*time.Millisecond {
-			t.Errorf("the next one was held for %s, as if the other were still there", r.Delayed)
+		if r := admitted(t, p); r.Waits.Delay != int64(100*time.Millisecond) {
+			t.Errorf("the next one was held for %dns, as if the other were still there", r.Waits.Delay)
 		}
 	})
 }
