@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
 	"github.com/plimsoll-go/plimsoll/config"
+	"github.com/plimsoll-go/plimsoll/control"
 	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/proxy"
@@ -47,7 +49,13 @@ type Process struct {
 	server     *proxy.Server
 	telemetry  *telemetry.Telemetry
 	built      atomic.Pointer[config.Built] // what runs now
-	state      atomic.Pointer[string]
+	control    *control.Control
+
+	changing sync.Mutex      // guards what follows: one change at a time
+	file     *config.File    // without what overrides change
+	effects  control.Effects // of the overrides that hold
+	pinned   map[string]bool // worker stages that an override holds
+	state    atomic.Pointer[string]
 }
 
 // New reads the configuration and prepares everything that it names. It opens
@@ -129,7 +137,8 @@ func (p *Process) begin(file *config.File) error {
 		return err
 	}
 	p.adopt(built)
-	return nil
+	p.file, p.pinned = file, map[string]bool{}
+	return p.beginControl(built.Live)
 }
 
 // Handler is the protected upstream, without a listener.
@@ -138,19 +147,15 @@ func (p *Process) Handler() http.Handler { return p.middleware.Wrap(p.proxy) }
 // apply makes another file the one that runs. What can fail comes first, and
 // leaves the last one running.
 func (p *Process) apply(file *config.File) error {
-	built, err := config.Build(file, p.built.Load().Live)
-	if err != nil {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	if _, err := p.rebuild(file, &p.effects); err != nil {
 		return err
 	}
-	if err := p.middleware.Swap(built.Middleware); err != nil {
-		return fmt.Errorf("process: %w", err)
-	}
-	if err := p.pipeline.Swap(built.Plan); err != nil {
-		return fmt.Errorf("process: %w", err)
-	}
-	p.adopt(built)
-	if len(built.Restart) > 0 {
-		p.log.Warn("some changes count only after the next start", "paths", built.Restart)
+	p.file = file
+	p.control.Reapply() // to hear which overrides this file has something for
+	if restart := p.built.Load().Restart; len(restart) > 0 {
+		p.log.Warn("some changes count only after the next start", "paths", restart)
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	defer group.Wait()
 	defer stop()
 	group.Go(func() { p.report(p.pipeline.Run(background)) })
+	group.Go(func() { p.report(p.control.Run(background)) })
 	if p.watcher != nil {
 		group.Go(func() { p.report(p.watcher.Run(background)) })
 	}
