@@ -169,6 +169,8 @@ func (b *book) do(ctx context.Context, p *Policy, c *Change) (Result, error) {
 		revision := max(v.revision, b.current().revision, b.seen.Load()) + 1 // no two states ever have one number
 		swapped, fault := b.swap(ctx, v.revision, revision, next, record)
 		switch {
+		case errors.Is(fault, errUnchanged):
+			return Result{}, &UnavailableError{fault}
 		case fault != nil && err == nil:
 			return b.resolve(ctx, p, c, fault)
 		case fault != nil:
