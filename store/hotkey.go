@@ -2,11 +2,14 @@ package store
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// block is tokens that the store lent, and what has become of them.
+// block is tokens that the store lent, and what has become of them. The key's
+// mutex guards it.
 type block struct {
+	key    *hotKey
 	serial uint64 // of all blocks of a guard; what was spent of it is known by it
 	handle uint64 // the driver's
 	at     int64  // when it was asked for, by this worker's clock
@@ -14,11 +17,28 @@ type block struct {
 	size   int64
 	left   int64 // not spent, and not given back to the store
 	back   int64 // given back to the store
+	over   bool  // not spent of any more
 }
 
-// blocks is how many blocks of one key are remembered: what was spent of the
-// last ones can still come back.
+// blocks is how many blocks of one key are spent of at once.
 const blocks = 4
+
+// remembered is how many blocks a guard remembers, of all keys, to know what a
+// late refund was spent of. A key needs some ten to fifteen a second.
+const remembered = 2048
+
+// memory finds blocks by their serials, the last ones only.
+type memory [remembered]atomic.Pointer[block]
+
+func (m *memory) keep(b *block) { m[b.serial%remembered].Store(b) }
+
+func (m *memory) find(handle uint64) *block {
+	serial := handle &^ leased
+	if b := m[serial%remembered].Load(); b != nil && b.serial == serial {
+		return b
+	}
+	return nil
+}
 
 // smallest is the size of the smallest block worth a call of its own.
 const smallest = 4
@@ -30,12 +50,12 @@ type hotKey struct {
 	limit *Limit
 
 	mu     sync.Mutex
-	blocks [blocks]block // the oldest is replaced first
-	next   int           // the oldest
-	gone   bool          // not served any more
-	epoch  int           // counts resets: a loan that was asked for before one is void
-	due    bool          // a loan is asked for
-	rest   int64         // until when none is asked for, because the last one was refused
+	blocks [blocks]*block // the oldest is replaced first
+	next   int            // the oldest
+	gone   bool           // not served any more
+	epoch  int            // counts resets: a loan that was asked for before one is void
+	due    bool           // a loan is asked for
+	rest   int64          // until when none is asked for, because the last one was refused
 
 	most  int64 // what may be held at once: b
 	after int64 // what the store had left, after the last loan
@@ -74,13 +94,13 @@ const leased = 1 << 63
 // live reports whether a block may be spent at a moment. One of the future was
 // asked for before the clock was set back.
 func (b *block) live(now int64, lease time.Duration) bool {
-	return b.left > 0 && now < b.until && b.at-now < int64(lease)
+	return b != nil && b.left > 0 && now < b.until && b.at-now < int64(lease)
 }
 
 // held is what can be spent at a moment.
 func (k *hotKey) held(now int64, lease time.Duration) (sum int64) {
 	for i := range k.blocks {
-		if b := &k.blocks[i]; b.live(now, lease) {
+		if b := k.blocks[i]; b.live(now, lease) {
 			sum += b.left
 		}
 	}
@@ -98,8 +118,7 @@ func (k *hotKey) take(cost, now int64, lease time.Duration, g *Grant) (ok, due b
 	k.asks++
 	k.tokens += cost
 	for i := range k.blocks {
-		b := &k.blocks[(k.next+i)%blocks]
-		if b.left >= cost && b.live(now, lease) {
+		if b := k.blocks[(k.next+i)%blocks]; b.live(now, lease) && b.left >= cost {
 			b.left -= cost
 			k.tally.Spent += cost
 			g.Handle, ok = leased|b.serial, true
@@ -118,34 +137,20 @@ func (k *hotKey) take(cost, now int64, lease time.Duration, g *Grant) (ok, due b
 	return ok, due
 }
 
-// find is the block that a grant was spent of, while it is remembered.
-func (k *hotKey) find(handle uint64) *block {
-	for i := range k.blocks {
-		if b := &k.blocks[i]; b.serial == handle&^leased && b.size > 0 {
-			return b
-		}
-	}
-	return nil
-}
-
-// giveBack takes back what a request spent. What the block is too old for, or
-// is more than may be held, is to be returned to the store.
-// It reports whether the block is known.
-func (k *hotKey) giveBack(handle uint64, tokens, now int64, lease time.Duration) (ret Return, known bool) {
+// giveBack takes back what a request spent of a block. What the block is too
+// old for, or is more than may be held, is to be returned to the store.
+func (b *block) giveBack(tokens, now int64, lease time.Duration) (ret Return, due bool) {
+	k := b.key
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	b := k.find(handle)
-	if b == nil {
-		return ret, false
-	}
 	tokens = min(tokens, b.size-b.left-b.back)
 	if tokens <= 0 {
-		return ret, true
+		return ret, false
 	}
 	k.tally.Spent -= tokens
 	b.left += tokens
-	if !k.gone && b.live(now, lease) && k.held(now, lease) <= k.most {
-		return ret, true
+	if !b.over && b.live(now, lease) && k.held(now, lease) <= k.most {
+		return ret, false
 	}
 	return k.toStore(b, tokens, now), true
 }
@@ -177,8 +182,12 @@ func (k *hotKey) toStore(b *block, tokens, now int64) Return {
 // expire appends what returns the blocks that are too old, or all of them.
 func (k *hotKey) expire(now int64, lease time.Duration, all bool, back []Return) []Return {
 	for i := range k.blocks {
-		if b := &k.blocks[i]; b.left > 0 && (all || !b.live(now, lease)) {
+		b := k.blocks[i]
+		if b != nil && b.left > 0 && (all || !b.live(now, lease)) {
 			back = append(back, k.toStore(b, b.left, now))
+		}
+		if b != nil && all {
+			b.over = true
 		}
 	}
 	return back
@@ -228,6 +237,7 @@ type pending struct {
 	key    *hotKey
 	epoch  int
 	serial uint64
+	memory *memory
 }
 
 // lent takes the answer to a loan, and appends what is to be returned of it.
@@ -246,16 +256,28 @@ func (p *pending) lent(loan *Loan, now int64, lease time.Duration, back []Return
 		k.rest = now + int64(restRefused)
 		return back
 	}
-	b := &k.blocks[k.next]
-	k.next = (k.next + 1) % blocks
-	if b.left > 0 {
-		back = append(back, k.toStore(b, b.left, now))
-	}
-	*b = block{serial: p.serial, handle: loan.Grant.Handle, at: loan.Now, until: plus(loan.Now, int64(lease)), size: loan.Lent, left: loan.Lent}
+	b := &block{key: k, serial: p.serial, handle: loan.Grant.Handle, at: loan.Now, until: plus(loan.Now, int64(lease)), size: loan.Lent, left: loan.Lent}
 	if k.limit.Algorithm == FixedWindow {
 		b.until = min(b.until, k.reset) // of the next window it is not
 	}
+	p.memory.keep(b)
+	back = k.replace(b, now, back)
 	return k.expire(now, lease, k.gone, back)
+}
+
+// replace puts a block in the place of the oldest, and appends what returns
+// that one.
+func (k *hotKey) replace(b *block, now int64, back []Return) []Return {
+	old := k.blocks[k.next]
+	k.blocks[k.next] = b
+	k.next = (k.next + 1) % blocks
+	if old == nil {
+		return back
+	}
+	if old.over = true; old.left > 0 {
+		back = append(back, k.toStore(old, old.left, now))
+	}
+	return back
 }
 
 // failed takes note that a loan came to nothing.
@@ -279,9 +301,11 @@ func (k *hotKey) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.blocks {
-		b := &k.blocks[i]
-		k.tally.Void += b.left
-		*b = block{}
+		if b := k.blocks[i]; b != nil {
+			k.tally.Void += b.left
+			b.left, b.size, b.over = 0, b.back, true // nothing of it comes back
+		}
+		k.blocks[i] = nil
 	}
 	k.epoch++
 	k.rest, k.after, k.reset = 0, 0, 0
@@ -310,8 +334,10 @@ func (k *hotKey) count() Tally {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t := k.tally
-	for i := range k.blocks {
-		t.Held += k.blocks[i].left
+	for _, b := range k.blocks {
+		if b != nil {
+			t.Held += b.left
+		}
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,9 +28,10 @@ type leases struct {
 	workers *atomic.Int32
 	denials *denials
 
-	heat *heat
-	keys *lru.Cache[hotID, *hotKey]
-	some atomic.Int32 // how many keys there are, roughly: 0 only if there are none
+	heat   *heat
+	memory *memory
+	keys   *lru.Cache[hotID, *hotKey]
+	some   atomic.Int32 // how many keys there are, roughly: 0 only if there are none
 
 	serial  atomic.Uint64
 	signal  chan struct{} // a loan is due
@@ -51,7 +53,7 @@ func (r *remote) lease(g *Guard) {
 func newLeases(g *Guard, r *remote, lender Lender) *leases {
 	l := &leases{
 		config: g.config.Leases.complete(), remote: r, lender: lender, workers: &g.workers, denials: g.denials,
-		heat: new(heat), signal: make(chan struct{}, 1), loans: make(lane, 2),
+		heat: new(heat), memory: new(memory), signal: make(chan struct{}, 1), loans: make(lane, 2),
 	}
 	keys, err := lru.NewWithEvict(l.config.Keys, func(_ hotID, k *hotKey) { l.end(k) })
 	if err != nil {
@@ -61,12 +63,11 @@ func newLeases(g *Guard, r *remote, lender Lender) *leases {
 	return l
 }
 
-// room is how many claims of a batch can be served from memory.
-const room = 16
+// served says which claims of a batch were served from memory. Those beyond
+// its size are not.
+type served uint32
 
-// served is what was taken from memory for a batch: the keys, by the places of
-// its claims.
-type served [room]*hotKey
+func (s served) has(i int) bool { return s&(1<<i) != 0 }
 
 // claim decides a batch: what it can from memory, and the rest by the store.
 func (l *leases) claim(ctx context.Context, b *Batch) error {
@@ -74,51 +75,47 @@ func (l *leases) claim(ctx context.Context, b *Batch) error {
 		return l.peek(ctx, b)
 	}
 	var from served
-	n := 0
-	for i := range min(len(b.Claims), room) {
-		if from[i] = l.take(&b.Claims[i], &b.Grants[i], b.Now); from[i] != nil {
-			n++
+	for i := range min(len(b.Claims), 32) {
+		if l.take(&b.Claims[i], &b.Grants[i], b.Now) {
+			from |= 1 << i
 		}
 	}
-	switch n {
+	switch bits.OnesCount32(uint32(from)) {
 	case 0:
 		return l.remote.ask(ctx, b)
 	case len(b.Claims):
 		return nil
 	}
-	err := l.askRest(ctx, b, &from)
+	err := l.askRest(ctx, b, from)
 	enforced, shadow := b.passed()
-	for i, k := range from {
-		if k != nil && (err != nil || !enforced || b.Claims[i].Group == Shadow && !shadow) {
-			l.undo(k, &b.Grants[i], b.Claims[i].Cost, b.Now)
+	for i := range b.Claims {
+		if from.has(i) && (err != nil || !enforced || b.Claims[i].Group == Shadow && !shadow) {
+			l.refund(b.Grants[i].Handle, b.Claims[i].Cost, b.Now)
+			b.Grants[i].Handle = 0
 		}
 	}
 	return err
 }
 
-// take serves one claim from memory, and returns the key that it took from, or
-// nil.
-func (l *leases) take(c *Claim, g *Grant, now int64) *hotKey {
+// take serves one claim from memory, if it can.
+func (l *leases) take(c *Claim, g *Grant, now int64) bool {
 	if c.Cost <= 0 || !c.Limit.Lendable() {
-		return nil
+		return false
 	}
 	k := l.find(c.Owner, c.Limit.ID)
 	switch {
 	case k == nil:
 		l.watch(c, now)
-		return nil
+		return false
 	case k.limit.Fingerprint != c.Limit.Fingerprint:
 		l.drop(k)
-		return nil
+		return false
 	}
 	ok, due := k.take(c.Cost, now, l.config.Lease, g)
 	if due {
 		l.want(k)
 	}
-	if !ok {
-		return nil
-	}
-	return k
+	return ok
 }
 
 func (l *leases) find(owner Key, limit uint64) *hotKey {
@@ -191,15 +188,6 @@ func (l *leases) fold(k *hotKey) {
 	l.past.add(&tally)
 }
 
-// undo takes back what a claim of a batch took that was not granted.
-func (l *leases) undo(k *hotKey, g *Grant, cost, now int64) {
-	if ret, _ := k.giveBack(g.Handle, cost, now, l.config.Lease); ret.Tokens > 0 {
-		l.put([]Return{ret})
-		l.fold(k)
-	}
-	g.Handle = 0
-}
-
 // passed reports which groups of an answered batch were granted.
 func (b *Batch) passed() (enforced, shadow bool) {
 	groups := [2]bool{true, true}
@@ -213,12 +201,12 @@ func (b *Batch) passed() (enforced, shadow bool) {
 var rests = sync.Pool{New: func() any { return new(Batch) }}
 
 // askRest asks the store for the claims that were not served.
-func (l *leases) askRest(ctx context.Context, b *Batch, from *served) error {
+func (l *leases) askRest(ctx context.Context, b *Batch, from served) error {
 	rest := rests.Get().(*Batch)
 	defer rests.Put(rest)
 	claims := rest.Claims[:0]
 	for i := range b.Claims {
-		if i >= room || from[i] == nil {
+		if !from.has(i) {
 			claims = append(claims, b.Claims[i])
 		}
 	}
@@ -227,7 +215,7 @@ func (l *leases) askRest(ctx context.Context, b *Batch, from *served) error {
 	err := l.remote.ask(ctx, rest)
 	next := 0
 	for i := range b.Claims {
-		if i >= room || from[i] == nil {
+		if !from.has(i) {
 			b.Grants[i] = rest.Grants[next]
 			next++
 		}

@@ -55,7 +55,7 @@ func (l *leases) lend(ctx context.Context) bool {
 	loans, asked := make([]Loan, 0, len(keys)), make([]pending, 0, len(keys))
 	for _, k := range keys {
 		if loan, epoch, ok := k.ask(&l.config, l.parts(), l.now()); ok {
-			loans, asked = append(loans, loan), append(asked, pending{k, epoch, l.serial.Add(1)})
+			loans, asked = append(loans, loan), append(asked, pending{k, epoch, l.serial.Add(1), l.memory})
 		}
 	}
 	if len(loans) == 0 {
@@ -134,30 +134,35 @@ func (l *leases) settle(r *Return) (settled bool) {
 		return false
 	}
 	k := l.find(r.Owner, r.Limit.ID)
-	switch fromLease := r.Handle&leased != 0 && !r.AnyGrant; {
+	fromLease := r.Handle&leased != 0 && !r.AnyGrant
+	if fromLease && r.Tokens <= 0 {
+		r.Handle = 0 // it means nothing to the store
+	}
+	switch {
 	case r.Reset:
 		if k != nil {
 			k.forget()
 		}
 	case r.Tokens < 0:
 		return k != nil && k.charge(-r.Tokens, r.Limit, r.Now, l.config.Lease)
-	case fromLease && k == nil:
-		l.late.Add(1)
-		return true
 	case fromLease:
-		l.refund(k, r)
+		l.refund(r.Handle, r.Tokens, r.Now)
 		return true
+	default: // the store's
 	}
 	return false
 }
 
 // refund gives tokens back to the block that they were spent of, or to the
 // store if it is too old.
-func (l *leases) refund(k *hotKey, r *Return) {
-	switch ret, known := k.giveBack(r.Handle, r.Tokens, r.Now, l.config.Lease); {
-	case ret.Tokens > 0:
-		l.put([]Return{ret})
-	case !known:
+func (l *leases) refund(handle uint64, tokens, now int64) {
+	b := l.memory.find(handle)
+	if b == nil {
 		l.late.Add(1)
+		return
 	}
+	if ret, due := b.giveBack(tokens, now, l.config.Lease); due {
+		l.put([]Return{ret})
+	}
+	l.fold(b.key)
 }

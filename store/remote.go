@@ -169,8 +169,9 @@ func (r *remote) giveBack(returns []Return) {
 		r.dropped.Add(uint64(r.queue.put(returns, now)))
 	} else {
 		for i := range returns {
-			if !r.leases.settle(&returns[i]) {
-				r.dropped.Add(uint64(r.queue.put(returns[i:i+1], now)))
+			one := [1]Return{returns[i]}
+			if !r.leases.settle(&one[0]) {
+				r.dropped.Add(uint64(r.queue.put(one[:], now)))
 			}
 		}
 	}
