@@ -46,9 +46,11 @@ type Control struct {
 	reapply atomic.Bool
 	running atomic.Bool
 
+	applying sync.Mutex      // guards what follows: effects are applied one after the other
+	told     map[string]bool // overrides whose end is still to be told
+
 	mu        sync.Mutex
 	applied   applied
-	told      map[string]bool // overrides whose end is still to be told
 	listeners map[chan struct{}]struct{}
 }
 

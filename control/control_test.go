@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,28 +122,27 @@ func TestARepeatedKeyIsOneChange(t *testing.T) {
 
 func TestEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var seen []int
+		var applied, sheds atomic.Int32
 		c := newControl(t, Config{Apply: func(e Effects) (map[string]string, error) {
-			seen = append(seen, len(e.Sheds))
+			applied.Add(1)
+			sheds.Store(int32(len(e.Sheds)))
 			return nil, nil
 		}})
 		go c.Run(t.Context())
-		synctest.Wait()
+		expect := func(when string, times, shed int32) {
+			t.Helper()
+			synctest.Wait()
+			if applied.Load() != times || sheds.Load() != shed {
+				t.Fatalf("%s: applied %d times, %d sheds; want %d, %d", when, applied.Load(), sheds.Load(), times, shed)
+			}
+		}
+		expect("at first", 1, 0)
 		c.must(t, create(shed("high"), 1))
-		synctest.Wait()
-		if len(seen) != 2 || seen[1] != 1 {
-			t.Fatalf("%v", seen)
-		}
+		expect("created", 2, 1)
 		time.Sleep(30*time.Minute - time.Nanosecond)
-		synctest.Wait()
-		if len(seen) != 2 {
-			t.Fatalf("too early: %v", seen)
-		}
+		expect("just before", 2, 1)
 		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if len(seen) != 3 || seen[2] != 0 {
-			t.Fatalf("%v", seen)
-		}
+		expect("at the end", 3, 0)
 	})
 }
 

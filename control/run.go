@@ -65,6 +65,8 @@ func jittered(d time.Duration) time.Duration {
 
 // apply makes what is active hold, and says how long that is true.
 func (c *Control) apply() (rest time.Duration, err error) {
+	c.applying.Lock()
+	defer c.applying.Unlock()
 	active, next := c.active(time.Now())
 	rest = c.config.Poll
 	if next >= 0 {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +17,7 @@ import (
 func TestPermissions(t *testing.T) {
 	srv := start(t)
 	allow := func(rules string) *Store {
-		args := []any{"ACL", "SETUSER", "limiter", "reset", "on", ">pass word", "~plimsoll:*"}
+		args := []any{"ACL", "SETUSER", "limiter", "reset", "on", ">pass word", "~plimsoll:*", "&plimsoll:*"}
 		for rule := range strings.FieldsSeq(rules) {
 			args = append(args, rule)
 		}
@@ -50,7 +51,33 @@ func useAll(t *testing.T, s *Store) (err error) {
 	}
 	err = errors.Join(err, s.Renew(t.Context(), back(1)), s.Return(t.Context(), back(1)), s.Return(t.Context(), back(0)))
 	_, syncErr := s.Sync(t.Context(), store.Report{Worker: "w", Epoch: 1})
-	return errors.Join(err, syncErr)
+	return errors.Join(err, syncErr, useControl(t, s.Control(0)))
+}
+
+// useControl changes the control state, and hears of it.
+func useControl(t *testing.T, c *Control) error {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	heard := make(chan struct{}, 8)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Watch(ctx, func() { heard <- struct{}{} }) }()
+	select {
+	case <-heard: // it listens
+	case err := <-ended:
+		return err
+	}
+	_, revision, _, err := c.Read(ctx)
+	swapped, swapErr := c.Swap(ctx, revision, revision+1, []byte("state"), []byte("record"))
+	records, recordsErr := c.Records(ctx, 1, 10)
+	if err := errors.Join(err, swapErr, recordsErr); err != nil || !swapped || len(records) != 1 {
+		return fmt.Errorf("swapped %t, %d records: %w", swapped, len(records), err)
+	}
+	select {
+	case <-heard:
+		return nil
+	case err := <-ended:
+		return err
+	}
 }
 
 // Sentinels say where the server is; when it is lost, its replica takes over.

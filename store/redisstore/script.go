@@ -23,6 +23,9 @@ var settleSource string
 //go:embed lend.lua
 var lendSource string
 
+//go:embed control.lua
+var controlSource string
+
 //go:embed swap.lua
 var swapSource string
 

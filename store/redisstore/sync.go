@@ -46,7 +46,7 @@ func (s *Store) Sync(ctx context.Context, r store.Report) (store.View, error) {
 var errContended = errors.New("redisstore: sync: the ledger changed under every attempt")
 
 func (s *Store) trySync(ctx context.Context, r store.Report) (view store.View, done bool, err error) {
-	record, now, err := s.readLedger(ctx)
+	record, now, generation, err := s.readLedger(ctx)
 	if err != nil {
 		return view, false, err
 	}
@@ -60,6 +60,7 @@ func (s *Store) trySync(ctx context.Context, r store.Report) (view store.View, d
 	}
 	r.Now = now
 	view = ledger.Sync(r)
+	view.Generation = generation
 	written, err := ledger.MarshalBinary()
 	if err != nil {
 		return view, false, err
@@ -74,26 +75,28 @@ func (s *Store) trySync(ctx context.Context, r store.Report) (view store.View, d
 	return view, swapped == 1, err
 }
 
-// readLedger returns the record and the moment in nanoseconds.
-func (s *Store) readLedger(ctx context.Context) (record string, now int64, err error) {
+// readLedger returns the record, the moment in nanoseconds, and the revision of
+// the control state.
+func (s *Store) readLedger(ctx context.Context) (record string, now int64, generation uint64, err error) {
 	cmd, err := s.swap(ctx)
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
 	answer, err := cmd.StringSlice()
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
-	if len(answer) != 3 {
-		return "", 0, fmt.Errorf("an answer of %d parts", len(answer))
+	if len(answer) != 4 {
+		return "", 0, 0, fmt.Errorf("an answer of %d parts", len(answer))
 	}
 	seconds, err1 := strconv.ParseInt(answer[1], 10, 64)
 	micros, err2 := strconv.ParseInt(answer[2], 10, 64)
-	return answer[0], seconds*int64(time.Second) + micros*int64(time.Microsecond), errors.Join(err1, err2)
+	generation, err3 := strconv.ParseUint(answer[3], 10, 64)
+	return answer[0], seconds*int64(time.Second) + micros*int64(time.Microsecond), generation, errors.Join(err1, err2, err3)
 }
 
 func (s *Store) swap(ctx context.Context, args ...any) (*redis.Cmd, error) {
-	jobs := []job{{keys: []string{s.prefix + "{fleet}ledger"}, args: append([]any{s.clock()}, args...)}}
+	jobs := []job{{keys: []string{s.prefix + "{fleet}ledger", s.controlKey()}, args: append([]any{s.clock()}, args...)}}
 	err := s.aside(ctx, s.swaps, jobs)
 	return jobs[0].cmd, err
 }
