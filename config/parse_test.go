@@ -179,7 +179,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		{slots[1].Lease, 10 * time.Second},
 		{f.Stages[3].FleetShed.Reserve, 0.0},
 		{f.Stages[3].FleetShed.Capacity, Capacity(400)},
-		{f.Stages[3].FleetShed.ClassCaps, ClassCaps{High: 0.95, Normal: 0.9, Low: 0.25}},
+		{f.Stages[3].FleetShed.ClassCaps, ClassCaps{High: 0.95, Normal: 0.95, Low: 0.25}},
 		{worker.Shares, Shares{0.9, 0.5, 0}},
 		{worker.MaxWait, time.Duration(0)},
 		{worker.Exempt, []Pattern{"/healthz", "/probe/{name}"}},

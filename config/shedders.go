@@ -31,9 +31,9 @@ type ClassCaps struct {
 	// The share of high and below.
 	High float64 `yaml:"high" default:"1" range:"0..1"`
 	// The share of normal and below.
-	Normal float64 `yaml:"normal" default:"0.9" range:"0..1"`
+	Normal float64 `yaml:"normal" default:"0.95" range:"0..1"`
 	// The share of low.
-	Low float64 `yaml:"low" default:"0.75" range:"0..1"`
+	Low float64 `yaml:"low" default:"0.9" range:"0..1"`
 }
 
 // Capacity is how many requests the fleet may have in flight; 0 is auto, the

@@ -16,7 +16,7 @@ const NoReserve = -1
 
 // defaultCaps are the shares of the lease for Low, Normal, High and Critical,
 // of which the last means nothing.
-var defaultCaps = [priority.Count]float64{0.75, 0.9, 1, 1}
+var defaultCaps = [priority.Count]float64{0.9, 0.95, 1, 1}
 
 // Leaser tells what the fleet leases to this worker; fleet.Member is one. It is
 // called on the path of every request that is not critical, concurrently, and
@@ -45,7 +45,8 @@ type Config struct {
 	Lease Leaser
 	// ClassCaps are the shares of the lease up to which each class is admitted,
 	// by Class.Index, least important first: 0 … 1, never falling; Critical's is
-	// not used. All zero is the default: 0.75, 0.9, 1. A share of 0 admits
+	// not used. All zero is the default: 0.9, 0.95, 1; with less, the bursts of
+	// a worker at ease are refused. A share of 0 admits
 	// nothing of the class.
 	ClassCaps [priority.Count]float64
 	// MaxStreams is how many long-lived requests that are not critical may

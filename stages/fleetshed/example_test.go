@@ -40,8 +40,8 @@ func Example() {
 		fmt.Printf("%s: %d of 10\n", class, admitted)
 	}
 	// Output:
-	// low: 6 of 10
-	// normal: 1 of 10
+	// low: 7 of 10
+	// normal: 0 of 10
 	// high: 1 of 10
 	// critical: 10 of 10
 }

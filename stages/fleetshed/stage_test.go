@@ -83,7 +83,7 @@ func TestClassesAreNestedInTheLease(t *testing.T) {
 	for _, step := range []struct {
 		class priority.Class
 		more  int
-	}{{priority.Low, 30}, {priority.Low, 0}, {priority.Normal, 6}, {priority.Low, 0}, {priority.High, 4}, {priority.Normal, 0}, {priority.High, 0}} {
+	}{{priority.Low, 36}, {priority.Low, 0}, {priority.Normal, 2}, {priority.Low, 0}, {priority.High, 2}, {priority.Normal, 0}, {priority.High, 0}} {
 		if got := len(s.fill(step.class)); got != step.more {
 			t.Errorf("%s: %d more were admitted, want %d", step.class, got, step.more)
 		}
