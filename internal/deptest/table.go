@@ -70,6 +70,10 @@ var Floors = Table{
 			Why: "it observes what the pipeline tells every observer; asking a stage would make figures depend on the plan",
 		},
 		{
+			Package: "telemetry/otlp", Level: 4,
+			Why: "who scrapes, or has an SDK of its own, links no exporter",
+		},
+		{
 			Package: "fleet", Level: 3,
 			Why: "membership and the heartbeat are the same whatever the stages do with them",
 		},
@@ -101,11 +105,11 @@ var Floors = Table{
 		},
 		{
 			Package: "sim", Level: 5,
-			Why:     "a simulated fleet runs the real stages, and nothing that serves",
-			NoClock: "its time is virtual",
-			Bans:    []Ban{{"net", "its network is virtual"}},
+			Why:  "a simulated fleet runs the real stages, and nothing that serves; its clock is that of the bubble in which it plays everything",
+			Bans: []Ban{{"net", "its network is simulated"}, {"os", "a scenario depends on nothing of the machine"}},
 		},
 		{Package: "internal/redistest", Level: 0, Why: "it starts servers for whoever needs one, and knows nothing of what is tried on them"},
+		{Package: "internal/otlptest", Level: 0, Why: "it receives what is pushed, from whoever pushes, and knows the protocol alone"},
 		{Package: "internal/load", Level: 5, Why: "the load generator knows the service only from outside"},
 		{Package: "internal/process", Level: 6, Why: "the command's server as a value, so that the demonstration and the tests run the same one"},
 		{Package: "internal/demo", Level: 6, Beside: []string{"internal/process"}, Why: "part of the command, in a package of its own so that it can be tested"},
@@ -126,16 +130,16 @@ var Floors = Table{
 			Why: "stages know no metrics library: the pipeline calls one small observer",
 		},
 		{
-			Import: "go.opentelemetry.io/", Only: []string{"telemetry", "cmd/*"},
+			Import: "go.opentelemetry.io/", Only: []string{"telemetry", "telemetry/otlp", "internal/otlptest", "cmd/*"},
 			Why: "stages know no metrics library: the pipeline calls one small observer",
 		},
 		{
-			Import: "google.golang.org/grpc", Only: []string{"middleware/grpcmw", "decision", "examples/*", "cmd/*"},
+			Import: "google.golang.org/grpc", Only: []string{"middleware/grpcmw", "decision", "internal/otlptest", "examples/*", "cmd/*"},
 			Why: "whoever protects an HTTP service does not link gRPC",
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "proxy", "decision", "internal/load", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "proxy", "decision", "internal/load", "internal/otlptest", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
 		},
@@ -148,8 +152,8 @@ var Floors = Table{
 			Why: "a library has no command line",
 		},
 		{
-			Import: "testing", Only: []string{"store/storetest", "pipeline/stagetest", "internal/deptest"},
-			Why: "it would link into every service",
+			Import: "testing", Only: []string{"store/storetest", "pipeline/stagetest", "internal/deptest", "sim"},
+			Why: "it would link into every service; sim needs it for virtual time, and only the command links sim",
 		},
 		{
 			Import: "pgregory.net/rapid", Only: []string{"store/storetest", "pipeline/stagetest"},
