@@ -34,6 +34,8 @@ type File struct {
 	// twice under two names, one of them in shadow for example; workershed,
 	// which may let requests wait, is last.
 	Stages []Stage `yaml:"stages" items:"0..32" absent:"the four stages of the built-in configuration"`
+	// What people may change for a while, without a change of this file.
+	Control Control `yaml:"control"`
 	// What refused requests are answered.
 	Response Response `yaml:"response"`
 	// What is written to standard error.

@@ -104,11 +104,13 @@ var scalars = map[reflect.Type]*scalar{
 	reflect.TypeFor[Driver]():               words(Memory, RedisDriver),
 	reflect.TypeFor[RedisMode]():            words(RedisSingle, RedisSentinel, RedisCluster),
 	reflect.TypeFor[Scheme]():               words(SchemePlimsoll, SchemeGoogle),
-	reflect.TypeFor[Charge]():               words(ChargeAdmitted, ChargeAttempts),
-	reflect.TypeFor[Adaptive]():             words(AdaptiveRunQueue, AdaptiveFixed),
-	reflect.TypeFor[Ramp]():                 words(RampStripe, RampFast, RampOff),
-	reflect.TypeFor[RateLimitFields]():      words(Draft12, Draft11, Legacy, NoFields),
-	reflect.TypeFor[LogFormat]():            words(Text, JSON),
+	reflect.TypeFor[OverrideKind](): words(
+		OverrideStageMode, OverrideShed, OverrideCaller, OverrideLimit, OverrideReserve, OverridePin, OverrideBypass),
+	reflect.TypeFor[Charge]():          words(ChargeAdmitted, ChargeAttempts),
+	reflect.TypeFor[Adaptive]():        words(AdaptiveRunQueue, AdaptiveFixed),
+	reflect.TypeFor[Ramp]():            words(RampStripe, RampFast, RampOff),
+	reflect.TypeFor[RateLimitFields](): words(Draft12, Draft11, Legacy, NoFields),
+	reflect.TypeFor[LogFormat]():       words(Text, JSON),
 	reflect.TypeFor[pipeline.OwnerPart](): {
 		word: "key part", right: "caller, address, route, class, host, header:Name",
 		pattern: `^(caller|address|route|class|host|header:` + token + `)$`, parse: parseOwnerPart,
