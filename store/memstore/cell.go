@@ -20,6 +20,7 @@ type cell struct {
 	limit   *store.Limit
 	version uint16 // of the limit
 	shard   *shard
+	print   uint64 // of the entry, for a limit on slots
 }
 
 type words struct {

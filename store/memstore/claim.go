@@ -101,7 +101,7 @@ func (it *item) reserve() {
 }
 
 func (it *item) unreserve() {
-	it.from.holders.release(it.holder, it.holder)
+	it.from.holders.release(it.holder)
 	it.holder = 0
 }
 
@@ -203,7 +203,7 @@ func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead =
 // claim. It fails if that limit has no number.
 func (it *item) read(v *view, c *store.Claim, now int64) (ok bool) {
 	e, state := it.at.entry, &it.state
-	state.limit, state.version, state.shard, state.pending = c.Limit, 0, it.at.shard, 0
+	state.limit, state.version, state.shard, state.print, state.pending = c.Limit, 0, it.at.shard, it.key.print, 0
 	switch {
 	case e == nil:
 		state.words = words{}
@@ -300,7 +300,7 @@ func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
 		switch taken := g.OK && granted[c.Group]; {
 		case !taken:
 		case c.Limit.Kind == store.Slots:
-			state.link(it.holder, s.hasher.markOf(b.ID, it.key.print), leaseEnd(b.Now, c.Limit))
+			state.link(it.holder, s.hasher.markOf(b.ID), leaseEnd(b.Now, c.Limit))
 			g.Handle, it.holder = uint64(it.holder), 0
 		default:
 			g.Handle = state.handle(b.Now)

@@ -30,13 +30,21 @@ func (e *entry) tryLock() (word uint64, ok bool) {
 	return word, word&locked == 0 && e.word.CompareAndSwap(word, word|locked)
 }
 
+// insist tries a lock for a moment.
+func (e *entry) insist() (word uint64, ok bool) {
+	for range spins {
+		if word, ok = e.tryLock(); ok {
+			return word, true
+		}
+	}
+	return 0, false
+}
+
 // lock waits for an entry of a table that cannot be replaced meanwhile.
 func (e *entry) lock() (word uint64) {
 	for {
-		for range spins {
-			if word, ok := e.tryLock(); ok {
-				return word
-			}
+		if word, ok := e.insist(); ok {
+			return word
 		}
 		runtime.Gosched()
 	}
@@ -76,10 +84,8 @@ func (at *site) lock(print uint64) (word uint64, ok bool) {
 // wait waits for the lock of an entry, and fails if its table was replaced.
 func (sh *shard) wait(t *table, e *entry) (word uint64, ok bool) {
 	for sh.table.Load() == t {
-		for range spins {
-			if word, ok := e.tryLock(); ok {
-				return word, true
-			}
+		if word, ok := e.insist(); ok {
+			return word, true
 		}
 		runtime.Gosched()
 	}

@@ -2,28 +2,32 @@ package memstore
 
 import (
 	"math"
+	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
-// holder is one slot that is held. It is in the list of one entry, and belongs
-// to who has that entry's lock; or it is free, or reserved by one goroutine.
+// holder is one slot that is held. It belongs to who has the lock of the entry
+// that print names; or it is free, and whoever swaps print has it.
+//
+// An entry has no list of its holders: to keep one costs each request a few
+// cache lines of others, and is of use only when a lease ends. Then all holders
+// of the shard are looked through.
 type holder struct {
-	mark    atomic.Uint64 // of the request and the entry; 0 when not in a list
+	print   atomic.Uint64 // of the entry; 0 when free
+	mark    uint64        // of the request
 	expires int64
-	next    atomic.Uint32 // of the list, or of the free ones; 0 ends it
-	prev    uint32
 }
 
+// reserved is the print of a holder that belongs to one goroutine, in no entry.
+const reserved = 1 << 63
+
 // holders are the holders of a shard's slots, by number from 1, in blocks that
-// never move. Those that are free form a stack; its head carries a tag, so
-// that a head that was taken and put back is not taken for the same.
-type holders struct {
-	blocks atomic.Pointer[[]*block]
-	free   atomic.Uint64 // tag<<32 | number of the first
-}
+// never move.
+type holders struct{ blocks atomic.Pointer[[]*block] }
 
 const blockSize = 64
 
@@ -39,141 +43,139 @@ func (hs *holders) known(n uint32) bool {
 	return n != 0 && blocks != nil && int(n/blockSize) < len(*blocks)
 }
 
+// tries is how many holders are looked at for a free one. Where none of so many
+// is free, most are taken, and more are made.
+const tries = 16
+
+// take makes a free holder that of a print, or returns 0 if it finds none. It
+// waits for nobody. Where the search begins is chance, so that those who search
+// at once seldom meet.
+func (hs *holders) take(print, chance uint64) uint32 {
+	blocks := hs.blocks.Load()
+	if blocks == nil {
+		return 0
+	}
+	which, _ := bits.Mul64(chance, uint64(len(*blocks)))
+	b := (*blocks)[which]
+	for i := range uint64(tries) {
+		n := (chance + i) % blockSize
+		if n |= which * blockSize; n != 0 && b[n%blockSize].print.CompareAndSwap(0, print) {
+			return uint32(n)
+		}
+	}
+	return 0
+}
+
 // reserve takes a free holder. No lock of an entry may be held: it waits for
 // the shard's mutex when there is none.
 func (sh *shard) reserve() uint32 {
 	for {
-		head := sh.holders.free.Load()
-		n := uint32(head)
-		if n == 0 {
-			sh.moreHolders()
-			continue
-		}
-		next := sh.holders.at(n).next.Load()
-		if sh.holders.free.CompareAndSwap(head, (head>>32+1)<<32|uint64(next)) {
+		known := sh.holders.blocks.Load()
+		if n := sh.holders.take(reserved, rand.Uint64()); n != 0 {
 			return n
 		}
+		sh.moreHolders(known)
 	}
 }
 
-// release puts the holders from first to last, which are linked, on the stack.
-func (hs *holders) release(first, last uint32) {
-	for {
-		head := hs.free.Load()
-		hs.at(last).next.Store(uint32(head))
-		if hs.free.CompareAndSwap(head, (head>>32+1)<<32|uint64(first)) {
-			return
-		}
-	}
-}
+// release makes a holder free.
+func (hs *holders) release(n uint32) { hs.at(n).print.Store(0) }
 
-func (sh *shard) moreHolders() {
+// moreHolders doubles the holders, unless somebody did so since known was read.
+func (sh *shard) moreHolders(known *[]*block) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if uint32(sh.holders.free.Load()) != 0 {
+	if sh.holders.blocks.Load() != known {
 		return
 	}
-	var blocks []*block
-	if old := sh.holders.blocks.Load(); old != nil {
-		blocks = *old
+	blocks := []*block{new(block)}
+	if known != nil {
+		blocks = append(*known, make([]*block, len(*known))...)
+		for i := range *known {
+			blocks[len(*known)+i] = new(block)
+		}
 	}
-	first := uint32(len(blocks)) * blockSize
-	fresh := new(block)
-	for i := range uint32(blockSize - 1) {
-		fresh[i].next.Store(first + i + 1)
-	}
-	blocks = append(blocks, fresh)
 	sh.holders.blocks.Store(&blocks)
-	sh.holders.release(max(first, 1), first+blockSize-1) // number 0 is nobody
 }
 
-// An entry's list of holders is told by its word, count<<32 | first number,
-// and its extra, a moment before which none of them expires; without holders
-// it is when the last one left.
+// An entry's slots are told by its word, how many are held, and its extra, a
+// moment before which none of them expires; while none is held, it is when the
+// last one was given back.
 const most = 1<<31 - 1
 
-func countOf(word uint64) int64 { return int64(word >> 32) }
+func countOf(word uint64) int64 { return int64(word) }
 
-func firstOf(word uint64) uint32 { return uint32(word) }
+// markOf is what a holder knows of its request.
+func (h *hasher) markOf(id store.ID) uint64 { return mix(id.Hi^h.seed[0], id.Lo^h.seed[1]) }
 
-// markOf tells the slots that a request holds of different limits apart.
-func (h *hasher) markOf(id store.ID, print uint64) uint64 {
-	return max(mix(mix(id.Hi^h.seed[0], id.Lo^h.seed[1])^h.seed[2], print^h.seed[3]), 1)
-}
-
-// link puts a reserved holder into the list of an entry whose word counts it
-// already.
+// link makes a reserved holder one of an entry whose word counts it already.
 func (c *cell) link(n uint32, mark uint64, expires int64) {
-	hs := &c.shard.holders
-	h, first := hs.at(n), firstOf(c.word)
-	h.expires, h.prev = expires, 0
-	h.next.Store(first)
-	h.mark.Store(mark)
-	if first != 0 {
-		hs.at(first).prev = n
-	} else {
-		c.extra = math.MaxInt64
+	h := c.shard.holders.at(n)
+	h.mark, h.expires = mark, expires
+	h.print.Store(c.print)
+	if countOf(c.word) > 1 {
+		expires = min(c.extra, expires)
 	}
-	c.word = c.word&^math.MaxUint32 | uint64(n)
-	c.extra = min(c.extra, expires)
+	c.extra = expires
 }
 
-// unlink takes a holder out of the list, and out of the count.
+// unlink makes a holder free, and takes it out of the count.
 func (c *cell) unlink(n uint32) {
-	hs := &c.shard.holders
-	h := hs.at(n)
-	h.mark.Store(0)
-	next := h.next.Load()
-	if next != 0 {
-		hs.at(next).prev = h.prev
-	}
-	if h.prev != 0 {
-		hs.at(h.prev).next.Store(next)
-	} else {
-		c.word = c.word&^math.MaxUint32 | uint64(next)
-	}
-	c.word -= 1 << 32
-	hs.release(n, n)
+	c.shard.holders.release(n)
+	c.word--
 }
 
 // prune takes out the holders whose leases have ended, and reports whether it
 // changed the cell, which must then be written.
 func (c *cell) prune(now int64) bool {
-	if now < c.extra || firstOf(c.word) == 0 {
+	if now < c.extra || countOf(c.word) == 0 {
 		return false
 	}
 	c.extra = math.MaxInt64
-	for n := firstOf(c.word); n != 0; {
-		h := c.shard.holders.at(n)
-		next := h.next.Load()
+	c.search(func(n uint32, h *holder) bool {
 		if h.expires <= now {
 			c.unlink(n)
 		} else {
 			c.extra = min(c.extra, h.expires)
 		}
-		n = next
-	}
+		return false
+	})
 	if countOf(c.word) == 0 {
 		c.extra = now
 	}
 	return true
 }
 
-// holderOf is the number of a request's holder in the list, 0 if there is none.
-// The number that a grant told is tried first; without one the list is searched.
-func (c *cell) holderOf(mark uint64, told uint32) uint32 {
-	hs := &c.shard.holders
-	if told != 0 {
-		if hs.known(told) && hs.at(told).mark.Load() == mark {
-			return told
-		}
+// search shows the holders of the entry until one is found, and returns its
+// number or 0.
+func (c *cell) search(found func(uint32, *holder) bool) uint32 {
+	blocks := c.shard.holders.blocks.Load()
+	if blocks == nil {
 		return 0
 	}
-	n := firstOf(c.word)
-	for n != 0 && hs.at(n).mark.Load() != mark {
-		n = hs.at(n).next.Load()
+	for i, b := range *blocks {
+		for j := range b {
+			n := uint32(i*blockSize + j)
+			if b[j].print.Load() == c.print && found(n, &b[j]) {
+				return n
+			}
+		}
 	}
-	return n
+	return 0
+}
+
+// holderOf is the number of a request's holder in the entry, 0 if there is
+// none. The number that a grant told is looked at; without one all are.
+func (c *cell) holderOf(mark uint64, told uint32) uint32 {
+	if told == 0 {
+		return c.search(func(_ uint32, h *holder) bool { return h.mark == mark })
+	}
+	if hs := &c.shard.holders; hs.known(told) {
+		if h := hs.at(told); h.print.Load() == c.print && h.mark == mark {
+			return told
+		}
+	}
+	return 0
 }
 
 func (c *cell) takeSlot(cost int64) limit.Result {
@@ -181,7 +183,7 @@ func (c *cell) takeSlot(cost int64) limit.Result {
 	if cost > left {
 		return limit.Result{Remaining: left}
 	}
-	c.word += uint64(cost) << 32
+	c.word += uint64(cost)
 	return limit.Result{OK: true, Remaining: left - cost}
 }
 

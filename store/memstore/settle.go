@@ -95,9 +95,10 @@ func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) (ok 
 
 // letGo takes a slot from its holder, if it is still held.
 func (s *Store) letGo(r *store.Return, at *site, word, print uint64) {
-	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard}
+	mark, told := s.hasher.markOf(r.ID), uint32(r.Handle)
+	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard, print: print}
 	c.prune(r.Now)
-	if n := c.holderOf(s.hasher.markOf(r.ID, print), uint32(r.Handle)); n != 0 {
+	if n := c.holderOf(mark, told); n != 0 {
 		c.unlink(n)
 		if countOf(c.word) == 0 {
 			c.extra = r.Now
@@ -115,9 +116,9 @@ func (s *Store) renew(r *store.Return) {
 		}
 		return
 	}
-	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard}
+	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard, print: k.print}
 	c.prune(r.Now)
-	if n := c.holderOf(s.hasher.markOf(r.ID, k.print), uint32(r.Handle)); n != 0 {
+	if n := c.holderOf(s.hasher.markOf(r.ID), uint32(r.Handle)); n != 0 {
 		h := at.shard.holders.at(n)
 		h.expires = leaseEnd(r.Now, r.Limit)
 		c.extra = min(c.extra, h.expires)

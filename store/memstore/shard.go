@@ -211,8 +211,8 @@ func (s *Store) begin(name uint64, now int64) int64 {
 // owesNothing reports whether an entry, whose lock is held, can be forgotten.
 // The word may have changed when it returns.
 func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64, bool) {
-	version := uint16(e.name.Load())
-	c := cell{words: words{word: word, extra: e.extra}, limit: s.versions.view.Load().limits[version].Load(), shard: sh}
+	name := e.name.Load()
+	c := cell{words: words{word: word, extra: e.extra}, limit: s.versions.view.Load().limits[uint16(name)].Load(), shard: sh, print: printOf(name)}
 	if c.limit == nil {
 		c.prune(now)
 		e.extra = c.extra

@@ -72,20 +72,23 @@ func (s *Store) Claim(_ context.Context, b *store.Batch) error {
 		return fmt.Errorf("memstore: claim: %d claims need as many grants, got %d", n, len(b.Grants))
 	}
 	switch {
-	case n == 1:
-		if !b.Peek && s.decideOne(&b.Claims[0], b.Now, &b.Grants[0]) {
+	case n == 1 && !b.Peek && b.Claims[0].Limit.Kind == store.Tokens && s.decideOne(&b.Claims[0], b.Now, &b.Grants[0]):
+		return nil
+	case n <= few:
+		if !b.Peek && s.grantAll(b) {
 			return nil
 		}
-		var items [1]item
-		return s.decide(b, items[:])
-	case n <= 4:
-		var items [4]item
-		return s.decide(b, items[:n])
+		return s.decideFew(b)
 	case n <= 16:
 		var items [16]item
 		return s.decide(b, items[:n])
 	}
 	return s.decide(b, make([]item, n))
+}
+
+func (s *Store) decideFew(b *store.Batch) error {
+	var items [few]item
+	return s.decide(b, items[:len(b.Claims)])
 }
 
 // Sync enters a worker's report into the books of the fleet, which is whoever

@@ -1,0 +1,138 @@
+package memstore
+
+import (
+	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+// few is how many claims grantAll decides: a request's limits and a slot.
+const few = 4
+
+// grantAll answers the batch that is the rule: a few claims, all enforced, on
+// token buckets and slots whose entries are there under the claims' own limits,
+// and all of them pass. It does then what decide does, without what decide
+// keeps in order to undo a part. In every other case, and where somebody else
+// has a lock for long, it leaves all as it was and reports false.
+//
+// It locks in the order of the claims, which other batches may have otherwise,
+// so it waits for nobody while it has a lock.
+func (s *Store) grantAll(b *store.Batch) bool {
+	var grants [few]grant
+	for i := range b.Claims {
+		g := &grants[i]
+		if s.lockOne(&b.Claims[i], g, i == 0) {
+			if s.grantOne(b, i, g) {
+				continue
+			}
+			g.entry.word.Store(g.word)
+		}
+		for i > 0 {
+			i--
+			grants[i].undo()
+		}
+		return false
+	}
+	for i := range b.Claims {
+		g := &grants[i]
+		g.entry.extra = g.extra
+		g.entry.word.Store(g.next)
+	}
+	return true
+}
+
+// grant is what one claim is granted while the others are asked. The lock of
+// its entry is held.
+type grant struct {
+	shard  *shard
+	entry  *entry
+	holder *holder // that was taken for a slot
+	print  uint64
+	name   uint64
+	word   uint64 // as it was
+	next   uint64 // as it is to be
+	extra  int64  // as it is to be
+}
+
+func (g *grant) undo() {
+	if g.holder != nil {
+		g.holder.print.Store(0)
+	}
+	g.entry.word.Store(g.word)
+}
+
+// lockOne locks the entry of a claim, if there is one. Only who has no lock yet
+// may wait for it.
+func (s *Store) lockOne(c *store.Claim, g *grant, mayWait bool) (ok bool) {
+	if c.Group != store.Enforced {
+		return false
+	}
+	k := s.hasher.key(c.Owner, c.Limit.ID)
+	g.shard, g.print = &s.shards[k.shard], k.print
+	t := g.shard.table.Load()
+	if t == nil {
+		return false
+	}
+	slot := t.find(k.print)
+	if slot < 0 {
+		return false
+	}
+	g.entry = &t.slots[slot]
+	if g.word, ok = g.entry.tryLock(); !ok {
+		if mayWait {
+			g.word, ok = g.shard.wait(t, g.entry)
+		} else {
+			g.word, ok = g.entry.insist()
+		}
+		if !ok {
+			return false
+		}
+	}
+	if g.name = g.entry.name.Load(); printOf(g.name) != k.print {
+		g.entry.word.Store(g.word)
+		return false
+	}
+	return true
+}
+
+// grantOne decides a claim on an entry that is locked.
+func (s *Store) grantOne(b *store.Batch, i int, g *grant) bool {
+	c := &b.Claims[i]
+	if c.Limit.Kind == store.Slots {
+		return s.grantSlot(b, c, g, &b.Grants[i])
+	}
+	written := s.versions.view.Load().limits[uint16(g.name)].Load()
+	if written == nil || !same(written, c.Limit) || written.Algorithm != store.TokenBucket {
+		return false
+	}
+	l := c.Limit
+	d, r := l.GCRA.Take(l.GCRA.Owed(limit.Bucket{Debt: limit.Debt(g.word), At: g.entry.extra}, b.Now), c.Cost)
+	if !r.OK {
+		return false
+	}
+	g.next, g.extra = uint64(d), b.Now
+	answer(&b.Grants[i], &r, uint64(d))
+	return true
+}
+
+func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Grant) bool {
+	held, expires := countOf(g.word), leaseEnd(b.Now, c.Limit)
+	switch {
+	case held >= min(c.Limit.Max, most), uint16(g.name) != 0:
+		return false
+	case held == 0:
+		g.extra = expires
+	case b.Now >= g.entry.extra: // some leases may have ended
+		return false
+	default:
+		g.extra = min(g.entry.extra, expires)
+	}
+	n := g.shard.holders.take(g.print, b.ID.Lo)
+	if n == 0 {
+		return false
+	}
+	g.holder = g.shard.holders.at(n)
+	g.holder.mark, g.holder.expires = s.hasher.markOf(b.ID), expires
+	g.next = g.word + 1
+	to.OK, to.Remaining, to.RetryAfter, to.ResetAfter, to.Delay, to.Handle = true, c.Limit.Max-held-1, 0, 0, 0, uint64(n)
+	return true
+}
