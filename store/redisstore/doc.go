@@ -26,7 +26,8 @@
 // Do not use it bare: store.NewGuard adds the breaker, the probe and the queue
 // of returns. Do not let the server evict keys: a key that is evicted is a limit
 // that is full again. The tests run on Redis 7.0, and the
-// scripts use nothing that 5.0 does not have. See Permissions for what its user must be allowed, and Silence.
+// scripts use nothing that 5.0 does not have. See Permissions for
+// what its user must be allowed, Checkup for whether a server is fit, and Silence.
 //
 // Cost: one script of about 12 to 25 microseconds of the server for a request with
 // one to three limits, and about a kilobyte of traffic. Moments are rounded to

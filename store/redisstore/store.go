@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // or on a cluster of them.
 type Store struct {
 	client   redis.UniversalClient
+	config   Config
 	prefix   string
 	patience time.Duration
 	grace    int           // ms that keys outlive what they hold
@@ -46,12 +48,23 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		client: client, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
+		client: client, config: c, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
 		claims: newScript(common + claimSource), settles: newScript(common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
 	return s, nil
+}
+
+// user is who asks, or "" for the server's default user.
+func (s *Store) user() string {
+	if s.config.Username != "" {
+		return s.config.Username
+	}
+	if u, err := url.Parse(s.config.URL); err == nil {
+		return u.User.Username()
+	}
+	return ""
 }
 
 // Close ends the connections; calls that are under way fail.
