@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -102,9 +103,13 @@ func (f Fields) appendRate(b []byte, remaining int64, window time.Duration) []by
 
 // policyOf is the quota of a limit, and the seconds in which it comes back. Of
 // a bucket that is the whole bucket, so that what is left is never more than
-// the quota; where the time is no whole number it is rounded up.
+// the quota; where the time is no whole number it is rounded up. Of a calendar's
+// quota it is the day, week or month that it is now, with all its hours.
 func policyOf(l *store.Limit) (quota, period int64) {
 	switch {
+	case l.Window.Calendar.Unit != limit.NoUnit:
+		start, end := l.Window.Calendar.Around(time.Now().UnixNano())
+		return bounded(l.Rate.Count), wholeSeconds(time.Duration(end - start))
 	case l.Kind == store.Slots:
 		return bounded(l.Max), 0
 	case l.Algorithm == store.FixedWindow || l.Rate.Count <= 0:

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
+	_ "time/tzdata"
 
 	"github.com/dunglas/httpsfv"
 
@@ -75,6 +77,66 @@ func TestRateLimitFields(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The policy of each algorithm: what there is at most at once, and in how many
+// seconds that comes back.
+func TestPolicyOfEachAlgorithm(t *testing.T) {
+	for a, want := range map[store.Algorithm]string{
+		store.TokenBucket:   `"limit";q=30;w=180`, // 30 at 10/min
+		store.FixedWindow:   `"limit";q=10;w=60`,
+		store.SlidingWindow: `"limit";q=10;w=60`,
+		store.SlidingLog:    `"limit";q=10;w=60`,
+		store.StrictWindow:  `"limit";q=10;w=60`,
+		store.LeakyBucket:   `"limit";q=31;w=186`, // one beside the burst of 30
+	} {
+		l, err := store.NewTokens("limit", a, limit.Per(10, time.Minute), 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := policyTold(t, l); got != want {
+			t.Errorf("%s: %s, want %s", a, got, want)
+		}
+	}
+}
+
+// The policy of a quota is the part of the calendar that it is now.
+func TestPolicyOfAQuota(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for month, c := range map[string]struct {
+		now  time.Time
+		unit limit.Unit
+		want string
+	}{
+		"February":                       {time.Date(2026, 2, 3, 12, 0, 0, 0, time.UTC), limit.Month, `"quota";q=5;w=2419200`},
+		"February of a leap year":        {time.Date(2028, 2, 3, 12, 0, 0, 0, time.UTC), limit.Month, `"quota";q=5;w=2505600`},
+		"October, which is an hour more": {time.Date(2026, 10, 3, 12, 0, 0, 0, time.UTC), limit.Month, `"quota";q=5;w=2682000`},
+		"the week that is an hour less":  {time.Date(2026, 3, 24, 12, 0, 0, 0, time.UTC), limit.Week, `"quota";q=5;w=601200`},
+		"a day":                          {time.Date(2026, 3, 24, 12, 0, 0, 0, time.UTC), limit.Day, `"quota";q=5;w=86400`},
+	} {
+		t.Run(month, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(c.now)) // from the beginning of 2000
+				l, err := store.NewQuota("quota", 5, limit.Calendar{Unit: c.unit, Zone: berlin})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := policyTold(t, l); got != c.want {
+					t.Errorf("%s, want %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// policyTold is the policy that a client is told of a limit.
+func policyTold(t *testing.T, l *store.Limit) string {
+	t.Helper()
+	w := ask(t, httpmw.Config{}, "ratelimit", granting(pipeline.Detail{Limit: l, Remaining: 1, ResetAfter: time.Second}), newRequest("GET", "/"), nothing)
+	return w.Header().Get("RateLimit-Policy")
 }
 
 // What the service behind says of its own limits is never overwritten.
