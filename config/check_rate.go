@@ -87,7 +87,8 @@ func (c *checker) countable(l *RateLimitEntry, r limit.Rate, burst int64, path s
 		return nil
 	}
 	if held := prepared.Leaky.LongestDelay(); l.Algorithm == store.LeakyBucket && held > longestHold {
-		c.fault(path+".burst", fmt.Sprintf("the last of a burst of %d at %s would be held for %s, and no request is held for more than %s; lower burst, raise delay, or set nodelay: true", burst, r, held, longestHold))
+		c.fault(path+".burst", fmt.Sprintf("the last of a burst of %d at %s would be held for %s, and no request is held for more than %s; "+
+			"lower burst, raise delay, or set nodelay: true", burst, r, held, longestHold))
 		return nil
 	}
 	if l.Charge != ChargeAttempts { // which this worker's memory counts

@@ -44,7 +44,7 @@ func TestADelayedRequestIsHeldAndTakesNothingLocal(t *testing.T) {
 	holding(t, pipeline.Enforce, func(t *testing.T, p *pipeline.Pipeline, c *counts, worker *taker) {
 		r, start := &pipeline.Request{}, time.Now()
 		done := acquired(t.Context(), p, r)
-		time.Sleep(299 * time.Millisecond)
+		pass(299 * time.Millisecond)
 		synctest.Wait()
 		if worker.holding() != 0 || p.InFlight() != 1 || c.out("rate") != 1 {
 			t.Errorf("held: %d of the worker, %d in flight, %d tokens", worker.holding(), p.InFlight(), c.out("rate"))
@@ -67,7 +67,7 @@ func TestADelayedRequestLeavesWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, start := &pipeline.Request{}, time.Now()
 		done := acquired(ctx, p, r)
-		time.Sleep(100 * time.Millisecond)
+		pass(100 * time.Millisecond)
 		cancel()
 		d := <-done
 		if d.Verdict != pipeline.Abandon || r.Entry(d).Name != "limits" || time.Since(start) != 100*time.Millisecond || r.Waits.Delay != int64(100*time.Millisecond) {
@@ -143,7 +143,7 @@ func TestSlotsAreRenewedWhileTheirRequestIsHeld(t *testing.T) {
 		defer cancel()
 		go func() { _ = p.Run(ctx) }()
 		done := acquired(t.Context(), p, &pipeline.Request{})
-		time.Sleep(4 * time.Second)
+		pass(4 * time.Second)
 		synctest.Wait()
 		c.trace.mu.Lock()
 		renewed := slices.Contains(c.trace.calls, "renew slot")
@@ -158,3 +158,6 @@ func TestSlotsAreRenewedWhileTheirRequestIsHeld(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { <-time.After(d) }
