@@ -50,6 +50,8 @@ func useAll(t *testing.T, s *Store) (err error) {
 		return []store.Return{{ID: b.ID, Owner: b.Claims[i].Owner, Limit: b.Claims[i].Limit, Handle: b.Grants[i].Handle, Tokens: 1}}
 	}
 	err = errors.Join(err, s.Renew(t.Context(), back(1)), s.Return(t.Context(), back(1)), s.Return(t.Context(), back(0)))
+	loans := []store.Loan{{Owner: b.Claims[0].Owner, Limit: l, Want: 1, Parts: 1, Least: 1}}
+	err = errors.Join(err, s.Lend(t.Context(), loans), loans[0].Err)
 	_, syncErr := s.Sync(t.Context(), store.Report{Worker: "w", Epoch: 1})
 	return errors.Join(err, syncErr, useControl(t, s.Control(0)))
 }
