@@ -20,6 +20,7 @@ type Member struct {
 	epoch   uint64
 	terms   atomic.Pointer[Terms]
 	lease   atomic.Pointer[Lease] // nil before the first heartbeat was answered or missed
+	onView  atomic.Pointer[func(store.View)]
 	leaving atomic.Bool
 	running atomic.Bool
 	hurry   chan struct{}  // a beat is due now
@@ -35,6 +36,7 @@ func New(c Config) (*Member, error) {
 	}
 	m := &Member{config: c, epoch: uint64(c.Random() * (1 << 63)), hurry: make(chan struct{}, 1), calling: make(chan struct{}, 1)}
 	m.terms.Store(&c.Terms)
+	m.OnView(c.OnView)
 	return m, nil
 }
 
@@ -49,6 +51,16 @@ func (m *Member) SetTerms(t Terms) error {
 	m.terms.Store(&t)
 	m.beatNow()
 	return nil
+}
+
+// OnView has each answer from now on told to tell, in Run's goroutine. Nil
+// tells nobody. It replaces Config.OnView.
+func (m *Member) OnView(tell func(store.View)) {
+	if tell == nil {
+		m.onView.Store(nil)
+		return
+	}
+	m.onView.Store(&tell)
 }
 
 // Drain tells the fleet that this worker is shutting down: its capacity no
@@ -109,8 +121,8 @@ func (m *Member) beat(ctx context.Context) {
 	}
 	m.refused = store.PerClass{}
 	m.lease.Store(&Lease{View: v, Heard: r.Now, Until: r.Now + int64(v.LeaseFor)})
-	if m.config.OnView != nil {
-		m.config.OnView(v)
+	if tell := m.onView.Load(); tell != nil {
+		(*tell)(v)
 	}
 }
 
