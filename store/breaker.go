@@ -21,7 +21,7 @@ const (
 	okBelow       = 0.05 // of the window's calls failed
 	goodProbes    = 3    // in a row, to let calls back in
 	badProbes     = 5    // in a row, to open when calls are too few to judge by
-	rampFor       = time.Second
+	rampFor       = 500 * time.Millisecond
 	rampFrom      = 0.1 // of the calls
 )
 

@@ -157,11 +157,11 @@ func outage(t *testing.T, how fault) {
 	}
 
 	d.breakBy(works)
-	<-time.After(400 * time.Millisecond)
+	<-time.After(300 * time.Millisecond)
 	tr.reset()
 	tr.run(100 * time.Millisecond)
 	if tr.granted == 0 || tr.granted > tr.asked*2/3 || g.State() != Degraded {
-		t.Errorf("half a second after it works, %d of %d are granted, %s", tr.granted, tr.asked, g.State())
+		t.Errorf("soon after it works, %d of %d are granted, %s", tr.granted, tr.asked, g.State())
 	}
 	<-time.After(time.Second)
 	tr.reset()
@@ -453,7 +453,8 @@ func TestNothingIsLostOnAStoreThatIsDown(t *testing.T) {
 		tr.run(time.Second)
 		g.Return(t.Context(), returnsOf(b))
 		<-time.After(5 * time.Second)
-		if s := g.Stats(); s.State != Down || s.Queued != 2 {
+		// Of a call that failed it is not known whether it was granted a slot.
+		if s := g.Stats(); s.State != Down || s.Queued != 2+int(s.Failed) {
 			t.Errorf("%+v", s)
 		}
 		d.breakBy(works)

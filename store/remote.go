@@ -87,6 +87,7 @@ func (r *remote) ask(ctx context.Context, b *Batch) error {
 	if r.note(err) {
 		r.failed.Add(1)
 	}
+	r.doubt(b, err)
 	return err
 }
 
@@ -132,6 +133,7 @@ func (r *remote) ended(c *call) {
 	if c.fate.Load() == left {
 		r.note(c.err)
 	}
+	r.doubt(&c.batch, c.err)
 	if c.err != nil || c.batch.Peek {
 		return
 	}
