@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -32,8 +33,8 @@ func (s *Store) claimApart(ctx context.Context, b *store.Batch) error {
 	wg.Wait()
 	var err error
 	for _, p := range parts {
-		if p.err != nil {
-			err = p.err
+		if p.err != nil && (err == nil || errors.Is(err, store.ErrKey)) {
+			err = p.err // one about a key must not hide that the store is gone
 		}
 		for i, place := range p.places {
 			b.Grants[place] = p.batch.Grants[i]

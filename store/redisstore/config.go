@@ -85,6 +85,11 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
+// patientPool is no bound on connections, which MaxActiveConns is: after so many
+// dials in a row that failed the library dials but once a second, and a server
+// that is back is found up to a second late.
+const patientPool = 4096
+
 // client is how the server is spoken to. No command is ever sent twice by the
 // library, and a connection lives longer than the patience of who asks: a
 // connection given up for every late answer makes a slow server slower.
@@ -96,7 +101,7 @@ func (c *Config) client() (redis.UniversalClient, error) {
 		MaxRetries: -1, ContextTimeoutEnabled: true,
 		DialTimeout: 100 * time.Millisecond, DialerRetries: 1, MaxConcurrentDials: 2,
 		ReadTimeout: c.Patience, WriteTimeout: c.Patience, PoolTimeout: c.Patience,
-		PoolSize: c.Connections + others, MaxActiveConns: c.Connections + others,
+		PoolSize: patientPool, MaxActiveConns: c.Connections + others,
 		PipelinePoolSize:         -1, // it would be as many connections again, and more
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
