@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 
@@ -78,7 +79,11 @@ func figures(t testing.TB, m metricdata.Metrics) (list []string) {
 
 // busy is a Telemetry that has something to tell of every kind.
 func busy(t testing.TB, name string) *Telemetry {
-	observer := made(t, Config{Pipeline: name, Sources: everySource()})
+	refusals, err := NewRefusalLog(RefusalLogConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observer := made(t, Config{Pipeline: name, Sources: everySource(), Refusals: refusals})
 	p := observed(t, observer,
 		pipeline.Entry{Name: "limit", Kind: "ratelimit", Stage: refusing("refused", pipeline.RateLimited)},
 		pipeline.Entry{Name: "dark", Mode: pipeline.Shadow, Stage: refusing("shadowed", pipeline.FleetShed)},

@@ -186,3 +186,10 @@ func readModes(t *Telemetry) (points []Point) {
 	}
 	return points
 }
+
+func readSuppressed(t *Telemetry) []Point {
+	if t.config.Refusals == nil {
+		return nil
+	}
+	return []Point{{Value: float64(t.config.Refusals.Suppressed())}}
+}

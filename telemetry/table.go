@@ -91,7 +91,7 @@ var ofProcesses = []Definition{
 		Help: "Requests that the proxy could not forward or whose answer broke off, by what failed.",
 	},
 	{
-		Name: LogSuppressed, Unit: "{record}",
+		Name: LogSuppressed, Unit: "{record}", read: readSuppressed,
 		Help: "Refusals that were not logged one by one because there were too many; summary lines count them.",
 	},
 	{

@@ -22,6 +22,8 @@ type Config struct {
 	// Sources know the figures that are given. Each Metric at most once.
 	// Default: none, and no series of theirs.
 	Sources []Source
+	// Refusals logs refusals. Default: nobody does.
+	Refusals *RefusalLog
 }
 
 // Telemetry counts what one pipeline does.
@@ -89,6 +91,9 @@ func (t *Telemetry) Decided(r *pipeline.Request, d pipeline.Decision) {
 	}
 	if d.Verdict == pipeline.Reject {
 		t.refused(r, d, pipeline.Enforce)
+		if t.config.Refusals != nil {
+			t.config.Refusals.note(r, d)
+		}
 	}
 }
 
