@@ -45,6 +45,10 @@ type Config struct {
 	// "workershed": 429 or 503. Default: see RefusalOf.
 	Status map[string]int
 
+	// Tracer ties decisions to traces. Default: nobody does, and it costs
+	// nothing.
+	Tracer Tracer
+
 	// Exempt are requests that the pipeline does not see: health probes. They
 	// have to be spelled plainly: a path that has to be cleaned or decoded
 	// first is never exempt. Default: none.

@@ -53,7 +53,14 @@ func (m *Middleware) serve(s *settings, w http.ResponseWriter, r *http.Request, 
 	v := visit{pipeline: m.pipeline, request: requests.Get().(*pipeline.Request)}
 	defer v.end() // before Acquire: an observer may panic after the admission
 	s.describe(v.request, r, m.pipeline.Now())
-	switch d := m.pipeline.Acquire(r.Context(), v.request); d.Verdict {
+	if s.Tracer != nil {
+		v.request.Trace = s.Tracer.Trace(r)
+	}
+	d := m.pipeline.Acquire(r.Context(), v.request)
+	if s.Tracer != nil {
+		s.Tracer.Decided(r, v.request, d)
+	}
+	switch d.Verdict {
 	case pipeline.Admit:
 		v.exchange = newExchange(m, s, v.request, w, r)
 		next.ServeHTTP(v.exchange.shape(), r.WithContext(requestContext{v.exchange}))
