@@ -1,0 +1,35 @@
+package faults
+
+import (
+	"testing"
+	"time"
+)
+
+// Every row keeps every promise that does not depend on the machine.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	for _, row := range Rows() {
+		t.Run(row.Name, func(t *testing.T) {
+			t.Parallel()
+			shape := Shape{Rate: 200, Holds: 3 * time.Millisecond, Budget: time.Second, Healthy: 300 * time.Millisecond, Fault: 500 * time.Millisecond, After: 100 * time.Millisecond}
+			if row.Silent {
+				shape.Budget = 50 * time.Millisecond
+			}
+			r, err := Run(t.Context(), &row, shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Errors(); err != nil {
+				t.Error(err)
+			}
+			if row.Effect == Spares {
+				if err := r.Spared(); err != nil {
+					t.Error(err)
+				}
+			}
+			fell, of := r.FellBack(r.Broke, r.Healed)
+			t.Logf("%s: %d/%d fell back; p50 %s p99.9 %s max %s; goroutines +%d connections +%d; normal %s; slots %d after %s; ghosts %d; %+v", row.Name, fell, of,
+				r.Latency(0.5), r.Latency(0.999), r.Latency(1), r.Goroutines(), r.Connections(), r.Normal(), r.SlotsHeld, r.SlotsFree, r.Ghosts(), r.Stats)
+		})
+	}
+}

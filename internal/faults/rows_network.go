@@ -1,0 +1,73 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/internal/redistest"
+)
+
+// through makes a step of what the proxy does.
+func through(f func(*redistest.Proxy)) func(context.Context, *World) error {
+	return func(_ context.Context, w *World) error {
+		f(w.Proxy)
+		return nil
+	}
+}
+
+// network are the faults between the worker and a server that is well.
+func network() []Row {
+	return []Row{
+		{
+			Name: "black-hole", Section: Network, Fault: "every connection silent, new ones too", Heals: "what was held arrives",
+			Build: proxied, Silent: true, Break: through((*redistest.Proxy).Hold), Heal: through((*redistest.Proxy).Pass),
+		},
+		{
+			Name: "one-dead", Section: Network, Fault: "one connection dies silently, new ones work", Heals: "it is given up",
+			Sees: "some calls are late until the connection is given up", Effect: Hurts,
+			Build: proxied, Silent: true, Break: func(_ context.Context, w *World) error {
+				if w.Proxy.Deafen(1) != 1 {
+					return errors.New("there is no connection")
+				}
+				return nil
+			},
+		},
+		{
+			Name: "all-dead", Section: Network, Fault: "all connections die silently, new ones work", Heals: "they are given up",
+			Sees: "calls are late until the connections are given up", Effect: Hurts,
+			Build: proxied, Silent: true, Break: through(func(p *redistest.Proxy) { p.Deafen(1000) }),
+		},
+		{
+			Name: "slow", Section: Network, Fault: "answers take 200 ms", Heals: "they are fast again",
+			Build: proxied, Silent: true, Heal: through(func(p *redistest.Proxy) { p.Delay(nil) }),
+			Break: through(func(p *redistest.Proxy) { p.Delay(func() time.Duration { return 100 * time.Millisecond }) }),
+		},
+		{
+			Name: "lossy", Section: Network, Fault: "one packet in twenty is sent again, 200 ms later", Heals: "none is",
+			Sees: "some calls are late", Effect: Hurts,
+			Build: proxied, Silent: true, Heal: through(func(p *redistest.Proxy) { p.Delay(nil) }),
+			Break: through(func(p *redistest.Proxy) {
+				p.Delay(func() time.Duration {
+					if rand.N(20) > 0 {
+						return 0
+					}
+					return 200 * time.Millisecond
+				})
+			}),
+		},
+		{
+			Name: "reset", Section: Network, Fault: "every connection reset, once", Heals: "new connections",
+			Sees: "the calls that were under way fail", Effect: Hurts,
+			Build: proxied, Break: through((*redistest.Proxy).Reset),
+		},
+		{
+			Name: "refused", Section: Network, Fault: "every connection reset, new ones too", Heals: "new connections",
+			Build: proxied, Heal: through((*redistest.Proxy).Accept), Break: through(func(p *redistest.Proxy) {
+				p.Refuse()
+				p.Reset()
+			}),
+		},
+	}
+}
