@@ -31,8 +31,8 @@ const (
 	Scale    Setting = "scale"    // limit, caller: Value times what the configuration says, 0.001 … 1000
 	Rate     Setting = "rate"     // limit of rate: Rate replaces the configured one, its burst in proportion
 	Max      Setting = "max"      // limit of concurrency: Value requests in flight, 0 … 1,000,000
-	Block    Setting = "block"    // caller: all its requests are refused
-	Exempt   Setting = "exempt"   // caller: no limit and no shed override holds for it; the load shedders do
+	Block    Setting = "block"    // caller: all its requests are refused, critical ones too
+	Exempt   Setting = "exempt"   // caller: no limit that counts callers apart, and no shed, holds for it; the load shedders do
 	Share    Setting = "share"    // reserve: Value is the share kept for critical traffic, 0 … 0.9
 	Capacity Setting = "capacity" // reserve: Value is the fleet's capacity in requests in flight, 1 … 100,000,000
 	Level    Setting = "level"    // pin: Value is the level: 0 drops nothing, 1 all of low, 2 normal too, 3 high too

@@ -70,9 +70,11 @@ func (a *amendment) lacks(e *control.LimitEffect, why string) {
 
 // rate sets the numbers of a rate limit.
 func (a *amendment) rate(l *config.RateLimitEntry, e *control.LimitEffect) {
-	l.Unlimited = l.Unlimited || e.Mode == control.Off
 	before := l.Rate
 	switch {
+	case e.Mode == control.Off:
+		*l = config.RateLimitEntry{Name: l.Name, Key: l.Key, Match: l.Match, Cost: l.Cost, Charge: l.Charge, Unlimited: true}
+		return
 	case e.Set == "":
 		return
 	case e.Set == control.Max:
@@ -94,8 +96,10 @@ func (a *amendment) rate(l *config.RateLimitEntry, e *control.LimitEffect) {
 
 // slots sets the numbers of a limit of concurrency.
 func (a *amendment) slots(l *config.ConcurrencyEntry, e *control.LimitEffect) {
-	l.Unlimited = l.Unlimited || e.Mode == control.Off
 	switch {
+	case e.Mode == control.Off:
+		*l = config.ConcurrencyEntry{Name: l.Name, Key: l.Key, Match: l.Match, Lease: l.Lease, Unlimited: true}
+		return
 	case e.Set == "":
 		return
 	case e.Set == control.Rate:
@@ -148,7 +152,8 @@ func ownName(stage string, l config.Name) config.Name {
 	return config.Name(stage + "-" + string(l) + "-alone")
 }
 
-// callers exempts and rescales callers in every limit.
+// callers exempts and rescales callers in every limit that counts callers
+// apart.
 func (a *amendment) callers() {
 	for caller, e := range a.effects.Callers {
 		switch {
@@ -177,6 +182,9 @@ func (a *amendment) caller(s *config.Stage, caller config.Caller, e *control.Cal
 }
 
 func rateCaller(l *config.RateLimitEntry, caller config.Caller, e *control.CallerEffect) {
+	if !byCaller(l.Key) {
+		return
+	}
 	at := slices.IndexFunc(l.Overrides, func(o config.RateOverride) bool { return o.Caller == caller })
 	o := config.RateOverride{Caller: caller, Rate: l.Rate, Quota: l.Quota, Burst: l.Burst}
 	if at >= 0 {
@@ -187,8 +195,8 @@ func rateCaller(l *config.RateLimitEntry, caller config.Caller, e *control.Calle
 	}
 	switch {
 	case e.Set == control.Exempt:
-		o.Unlimited = true
-	case l.Unlimited || o.Unlimited || o.Rate.Count == 0 || !byCaller(l.Key):
+		o = config.RateOverride{Caller: caller, Unlimited: true}
+	case l.Unlimited || o.Unlimited || o.Rate.Count == 0:
 		return
 	default:
 		o.Rate = scaled(o.Rate, e.Value)
@@ -200,6 +208,9 @@ func rateCaller(l *config.RateLimitEntry, caller config.Caller, e *control.Calle
 }
 
 func slotsCaller(l *config.ConcurrencyEntry, caller config.Caller, e *control.CallerEffect) {
+	if !byCaller(l.Key) {
+		return
+	}
 	at := slices.IndexFunc(l.Overrides, func(o config.ConcurrencyOverride) bool { return o.Caller == caller })
 	o := config.ConcurrencyOverride{Caller: caller, Max: l.Max}
 	if at >= 0 {
@@ -207,8 +218,8 @@ func slotsCaller(l *config.ConcurrencyEntry, caller config.Caller, e *control.Ca
 	}
 	switch {
 	case e.Set == control.Exempt:
-		o.Unlimited = true
-	case l.Unlimited || o.Unlimited || o.Max == nil || !byCaller(l.Key):
+		o = config.ConcurrencyOverride{Caller: caller, Unlimited: true}
+	case l.Unlimited || o.Unlimited || o.Max == nil:
 		return
 	default:
 		o.Max = new(bounded(float64(*o.Max)*e.Value, mostSlots))

@@ -12,14 +12,6 @@ import (
 // Control is what people change while the process runs.
 func (p *Process) Control() *control.Control { return p.control }
 
-// beginControl makes the control, which reads nothing before it runs.
-func (p *Process) beginControl(live *config.Live) (err error) {
-	p.control, err = control.New(control.Config{
-		Storage: &control.Memory{}, Worker: live.Member().Worker(), Apply: p.override, Log: p.log,
-	})
-	return err
-}
-
 // override makes effects hold: it is what the control applies.
 func (p *Process) override(e control.Effects) (unmet map[string]string, err error) {
 	p.changing.Lock()

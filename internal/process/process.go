@@ -30,6 +30,10 @@ type Config struct {
 	Overlays []config.Overlay
 	// Log takes what operators should read. Default os.Stderr.
 	Log io.Writer
+	// StateDir is where the control state is kept when the file names no
+	// directory. If it cannot be used, a warning says so, and what people
+	// change ends with the process. Default: it does.
+	StateDir string
 	// Version is what the status tells. Default none.
 	Version string
 }
@@ -50,6 +54,7 @@ type Process struct {
 	telemetry  *telemetry.Telemetry
 	built      atomic.Pointer[config.Built] // what runs now
 	control    *control.Control
+	files      *control.File // of the control; nil when it has none
 
 	changing sync.Mutex      // guards what follows: one change at a time
 	file     *config.File    // without what overrides change

@@ -35,6 +35,7 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	if err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
+	p.recall(ctx)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives what it serves
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -53,6 +54,16 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	return p.server.Serve(ctx, public)
 }
 
+// recall makes the overrides hold that held before this process began, as far
+// as they can be read in a moment.
+func (p *Process) recall(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	if err := p.control.Refresh(ctx); err != nil {
+		p.log.Warn("overrides could not be read before the first request", "error", err)
+	}
+}
+
 func (p *Process) ready() bool { return *p.state.Load() == admin.Serving }
 
 func (p *Process) drain() {
@@ -68,6 +79,9 @@ func (p *Process) close(side *http.Server) {
 		side.Close()
 	}
 	p.proxy.CloseIdleConnections()
+	if p.files != nil {
+		p.report(p.files.Close())
+	}
 	p.log.Info("ended", "in_flight", p.pipeline.InFlight())
 }
 
