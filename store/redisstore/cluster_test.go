@@ -107,3 +107,54 @@ func TestClusterSlotMoves(t *testing.T) {
 		t.Errorf("%d left, want 99", n)
 	}
 }
+
+// A limit that many callers share is in another slot than theirs. Call by call
+// it takes a script of its own, and a refusal a second trip to give it back; on
+// a lease a request is one script on one node, and a refusal costs no more.
+func TestClusterLeasesWhatCallersShare(t *testing.T) {
+	c, s := startCluster(t)
+	g := guarded(t, s, store.GuardConfig{Budget: time.Second, Leases: store.LeaseConfig{HotAt: 10, Ahead: time.Second}})
+	all, own, few := bucketOf(t, 1<<30), bucketOf(t, 1<<20), slotsOf(t, 1)
+	ask := func(caller string) *store.Batch {
+		b := batchOf(caller, own, few)
+		b.Now = time.Now().UnixNano()
+		b.Claims = append(b.Claims, store.Claim{Owner: store.KeyOf("everybody"), Limit: all, Cost: 1})
+		b.Grants = make([]store.Grant, 3)
+		if err := g.Claim(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	count := func() int { return scripts(t, c.nodes[0]) + scripts(t, c.nodes[1]) }
+	if b := ask("busy"); !b.Grants[1].OK {
+		t.Fatalf("the first slot: %+v", b.Grants)
+	}
+	ask("busy") // the scripts are known to both nodes now
+	before := count()
+	if b := ask("busy"); b.Grants[1].OK || !b.Grants[0].OK || !b.Grants[2].OK {
+		t.Fatalf("a second slot of one: %+v", b.Grants)
+	}
+	if n := count() - before; n != 3 {
+		t.Errorf("a refusal call by call took %d scripts, want one on each node and one to give back", n)
+	}
+	callers := 0
+	eventually(t, "what all share is leased", func() bool {
+		for range 20 {
+			callers++
+			ask(fmt.Sprint("c", callers))
+		}
+		return g.Leases().Held > 10
+	})
+	before = count()
+	granted := ask("one more")
+	refused := ask("busy")
+	if n := count() - before; n > 3 { // a loan may be under way
+		t.Errorf("a grant and a refusal took %d scripts", n)
+	}
+	if !granted.Grants[2].OK || refused.Grants[1].OK || refused.Grants[2].Handle != 0 {
+		t.Errorf("granted %+v, refused %+v", granted.Grants, refused.Grants)
+	}
+	if s := g.Leases(); s.Lent != s.Spent+s.Returned+s.Void+s.Held {
+		t.Errorf("%+v", s)
+	}
+}
