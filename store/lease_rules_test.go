@@ -361,7 +361,7 @@ func TestLeasesOff(t *testing.T) {
 func TestLeaseConfigIsChecked(t *testing.T) {
 	bad := store.GuardConfig{Leases: store.LeaseConfig{HotAt: 1, Ahead: time.Hour, Lease: time.Millisecond, Keys: -1}}
 	err := bad.Validate()
-	const want = `store: lease hot_at must be 10 … 1000000, got 1
+	const want = `store: lease hot_at must be 50 … 1000000, got 1
 store: lease ahead must be 10ms … 1s, got 1h0m0s
 store: lease must be 50ms … 10s, got 1ms
 store: leased keys must be 1 … 65536, got -1`

@@ -21,7 +21,7 @@ type LeaseConfig struct {
 	// Off asks the store for each claim. Default false.
 	Off bool
 	// HotAt is how often a second this worker must ask for a key before it is
-	// leased, 10 … 1,000,000. It stays leased until it is asked for less than
+	// leased, 50 … 1,000,000. It stays leased until it is asked for less than
 	// half as often. Default 300.
 	HotAt int
 	// Ahead is for how long a block lasts at the rate at which this worker
@@ -43,7 +43,7 @@ func (c *LeaseConfig) Validate() error {
 	d := c.complete()
 	var errs []error
 	if c.HotAt != 0 && c.HotAt != d.HotAt {
-		errs = append(errs, fmt.Errorf("store: lease hot_at must be 10 … 1000000, got %d", c.HotAt))
+		errs = append(errs, fmt.Errorf("store: lease hot_at must be 50 … 1000000, got %d", c.HotAt))
 	}
 	if c.Ahead != 0 && c.Ahead != d.Ahead {
 		errs = append(errs, fmt.Errorf("store: lease ahead must be 10ms … 1s, got %s", c.Ahead))
@@ -65,7 +65,7 @@ func (c LeaseConfig) complete() LeaseConfig {
 		}
 		return min(max(v, least), most)
 	}
-	c.HotAt = int(within(int64(c.HotAt), DefaultHotAt, 10, 1e6))
+	c.HotAt = int(within(int64(c.HotAt), DefaultHotAt, 50, 1e6))
 	c.Ahead = time.Duration(within(int64(c.Ahead), int64(DefaultAhead), int64(10*time.Millisecond), int64(time.Second)))
 	c.Lease = time.Duration(within(int64(c.Lease), int64(DefaultLease), int64(50*time.Millisecond), int64(10*time.Second)))
 	c.Keys = int(within(int64(c.Keys), DefaultLeasedKeys, 1, 1<<16))
@@ -74,7 +74,7 @@ func (c LeaseConfig) complete() LeaseConfig {
 
 // hotCount is how many asks in one span of the heat make a key hot.
 func (c *LeaseConfig) hotCount() int64 {
-	return max(1, min(int64(c.HotAt)*heatSpan/int64(time.Second), heatCount))
+	return min(int64(c.HotAt)*heatSpan/int64(time.Second), heatCount)
 }
 
 // LeaseStats counts what leases did since the guard was made.

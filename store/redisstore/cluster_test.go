@@ -113,7 +113,7 @@ func TestClusterSlotMoves(t *testing.T) {
 // a lease a request is one script on one node, and a refusal costs no more.
 func TestClusterLeasesWhatCallersShare(t *testing.T) {
 	c, s := startCluster(t)
-	g := guarded(t, s, store.GuardConfig{Budget: time.Second, Leases: store.LeaseConfig{HotAt: 10, Ahead: time.Second}})
+	g := guarded(t, s, store.GuardConfig{Budget: time.Second, Leases: store.LeaseConfig{HotAt: 50, Ahead: time.Second}})
 	all, own, few := bucketOf(t, 1<<30), bucketOf(t, 1<<20), slotsOf(t, 1)
 	ask := func(caller string) *store.Batch {
 		b := batchOf(caller, own, few)
