@@ -28,7 +28,7 @@ func changes(from, to reflect.Value, path string) (list []string) {
 
 // fixed are the sections and keys that count from the start of a process to its
 // end: they have made listeners, connections, stores and the log.
-var fixed = []string{"listen", "upstream", "admin", "server", "proxy", "store", "control", "log.format"}
+var fixed = []string{"listen", "upstream", "admin", "server", "proxy", "store", "control", "log.format", "log.refusals", "log.summary", "log.callers"}
 
 // restart lists the changes that count only after the next start.
 func restart(began, f *File) []string {

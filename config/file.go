@@ -124,4 +124,13 @@ type Log struct {
 	Level slog.Level `yaml:"level" default:"info"`
 	// The form of the lines: key=value text, or one JSON object each.
 	Format LogFormat `yaml:"format" default:"text"`
+	// How many refusals of each class and reason are logged one by one in a
+	// second. The others are counted in a summary.
+	Refusals int `yaml:"refusals" default:"1" range:"0..1000"`
+	// How often a line says what was offered, admitted and refused, by class
+	// and reason, if anything was refused; 0s never.
+	Summary time.Duration `yaml:"summary" default:"10s" range:"0s..1h"`
+	// Whether lines name callers. Else they say a part of a fingerprint, which
+	// tells callers apart.
+	Callers bool `yaml:"callers" default:"false"`
 }

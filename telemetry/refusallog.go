@@ -22,7 +22,7 @@ type RefusalLogConfig struct {
 	// one in a second, 1 … 1000; below 0 none. Default 1.
 	PerSecond int
 	// Summary is how often a line says what was offered, admitted and refused,
-	// if anything was refused, 1s … 1h; below 0 never. Default 10s.
+	// if anything was refused, 1ms … 1h; below 0 never. Default 10s.
 	Summary time.Duration
 	// Callers names callers as Caller.Label does. Default: eight digits of a
 	// fingerprint, which tell callers apart and say who none of them is.
@@ -43,8 +43,8 @@ func (c *RefusalLogConfig) complete() error {
 	if c.Summary == 0 {
 		c.Summary = 10 * time.Second
 	}
-	if c.Summary > 0 && (c.Summary < time.Second || c.Summary > time.Hour) {
-		errs = append(errs, fmt.Errorf("telemetry: Summary must be 1s … 1h, or below 0, got %v", c.Summary))
+	if c.Summary > 0 && (c.Summary < time.Millisecond || c.Summary > time.Hour) {
+		errs = append(errs, fmt.Errorf("telemetry: Summary must be 1ms … 1h, or below 0, got %v", c.Summary))
 	}
 	return errors.Join(errs...)
 }

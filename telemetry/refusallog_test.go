@@ -156,7 +156,7 @@ func TestARefusalThatIsNotLoggedAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { p.Acquire(t.Context(), r) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if _, err := NewRefusalLog(RefusalLogConfig{PerSecond: 1001, Summary: time.Millisecond}); err == nil || strings.Count(err.Error(), "telemetry:") != 3 {
+	if _, err := NewRefusalLog(RefusalLogConfig{PerSecond: 1001, Summary: time.Microsecond}); err == nil || strings.Count(err.Error(), "telemetry:") != 3 {
 		t.Errorf("faults: %v", err)
 	}
 }
