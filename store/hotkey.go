@@ -2,43 +2,11 @@ package store
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// block is tokens that the store lent, and what has become of them. The key's
-// mutex guards it.
-type block struct {
-	key    *hotKey
-	serial uint64 // of all blocks of a guard; what was spent of it is known by it
-	handle uint64 // the driver's
-	at     int64  // when it was asked for, by this worker's clock
-	until  int64  // when what is not spent goes back
-	size   int64
-	left   int64 // not spent, and not given back to the store
-	back   int64 // given back to the store
-	over   bool  // not spent of any more
-}
-
 // blocks is how many blocks of one key are spent of at once.
 const blocks = 4
-
-// remembered is how many blocks a guard remembers, of all keys, to know what a
-// late refund was spent of. A key needs some ten to fifteen a second.
-const remembered = 2048
-
-// memory finds blocks by their serials, the last ones only.
-type memory [remembered]atomic.Pointer[block]
-
-func (m *memory) keep(b *block) { m[b.serial%remembered].Store(b) }
-
-func (m *memory) find(handle uint64) *block {
-	serial := handle &^ leased
-	if b := m[serial%remembered].Load(); b != nil && b.serial == serial {
-		return b
-	}
-	return nil
-}
 
 // smallest is the size of the smallest block worth a call of its own.
 const smallest = 4
@@ -57,7 +25,7 @@ type hotKey struct {
 	due    bool           // a loan is asked for
 	rest   int64          // until when none is asked for, because the last one was refused
 
-	most  int64 // what may be held at once: b
+	most  int64 // what may be held at once, b: a part of the burst at most
 	after int64 // what the store had left, after the last loan
 	reset int64 // when the limit is as if never used, by the last loan
 
@@ -72,29 +40,6 @@ type hotKey struct {
 type hotID struct {
 	owner Key
 	limit uint64
-}
-
-// Tally is what became of tokens. Lent is always the sum of the others.
-type Tally struct {
-	Lent     int64 // by the store
-	Spent    int64 // by requests, less what they gave back
-	Returned int64 // to the store, because they were not needed in time
-	Void     int64 // forgotten, because a reset or another limit made them worthless
-	Held     int64 // for the next requests
-}
-
-func (t *Tally) add(o *Tally) {
-	t.Lent, t.Spent, t.Returned, t.Void = t.Lent+o.Lent, t.Spent+o.Spent, t.Returned+o.Returned, t.Void+o.Void
-	t.Held += o.Held
-}
-
-// leased marks the handles of grants from memory; the rest is the block's serial.
-const leased = 1 << 63
-
-// live reports whether a block may be spent at a moment. One of the future was
-// asked for before the clock was set back.
-func (b *block) live(now int64, lease time.Duration) bool {
-	return b != nil && b.left > 0 && now < b.until && b.at-now < int64(lease)
 }
 
 // held is what can be spent at a moment.
@@ -131,28 +76,11 @@ func (k *hotKey) take(cost, now int64, lease time.Duration, g *Grant) (ok, due b
 		g.Remaining = plus(held, k.after/2)
 		g.ResetAfter = time.Duration(max(0, k.reset-now))
 	}
-	if held*4 < k.most && !k.due && now >= k.rest {
+	rests := now < k.rest && k.rest-now <= int64(restRefused) // or the clock was set back
+	if held*4 < k.most && !k.due && !rests {
 		k.due, due = true, true
 	}
 	return ok, due
-}
-
-// giveBack takes back what a request spent of a block. What the block is too
-// old for, or is more than may be held, is to be returned to the store.
-func (b *block) giveBack(tokens, now int64, lease time.Duration) (ret Return, due bool) {
-	k := b.key
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	tokens = min(tokens, b.size-b.left-b.back)
-	if tokens <= 0 {
-		return ret, false
-	}
-	k.tally.Spent -= tokens
-	b.left += tokens
-	if !b.over && b.live(now, lease) && k.held(now, lease) <= k.most {
-		return ret, false
-	}
-	return k.toStore(b, tokens, now), true
 }
 
 // charge spends what a request turned out to cost beside what it claimed, if a
@@ -205,7 +133,7 @@ func (k *hotKey) ask(c *LeaseConfig, parts, now int64) (loan Loan, epoch int, ok
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.measure(now)
-	k.most = int64(min(k.tokenRate*c.Ahead.Seconds(), float64(k.limit.Burst)))
+	k.most = min(int64(min(k.tokenRate*c.Ahead.Seconds(), float64(k.limit.Burst))), k.limit.Burst/parts)
 	want := k.most - k.held(now, c.Lease)
 	if k.gone || want < smallest {
 		k.due, k.rest = false, now+int64(restSmall)

@@ -162,7 +162,7 @@ func TestLeasesSpendAQuotaToTheLast(t *testing.T) {
 }
 
 // Over any span, what is admitted of a bucket is at most B + R·W + N·b, where b
-// is what a worker holds: 100ms of its rate, or its part of a full bucket.
+// is what a worker holds: its part of a full bucket at most, so N·b is B/2.
 func TestLeasesKeepTheBound(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -76,30 +76,3 @@ func (c LeaseConfig) complete() LeaseConfig {
 func (c *LeaseConfig) hotCount() int64 {
 	return min(int64(c.HotAt)*heatSpan/int64(time.Second), heatCount)
 }
-
-// LeaseStats counts what leases did since the guard was made.
-type LeaseStats struct {
-	Keys    int    // leased now
-	Calls   uint64 // that asked for loans
-	Evicted uint64 // keys that made room for others
-	Late    uint64 // refunds that came when their block was not known any more; their tokens refill
-	Tally          // of all tokens; Held may lag behind by what is under way
-}
-
-// Leases is what leases did; all zero where there are none.
-func (g *Guard) Leases() (s LeaseStats) {
-	if g.remote == nil || g.remote.leases == nil {
-		return s
-	}
-	l := g.remote.leases
-	l.mu.Lock()
-	s.Tally = l.past
-	l.mu.Unlock()
-	for _, k := range l.keys.Values() {
-		t := k.count()
-		s.Tally.add(&t)
-		s.Keys++
-	}
-	s.Calls, s.Evicted, s.Late = l.calls.Load(), l.evicted.Load(), l.late.Load()
-	return s
-}
