@@ -121,6 +121,16 @@ func TestCalendarWindow(t *testing.T) {
 	}
 }
 
+// A stamp of half a second before a month counts in it, and waits for its end.
+func TestCalendarWindowOfALateStamp(t *testing.T) {
+	f := FixedWindow{Limit: 1000, Calendar: Calendar{Unit: Month}}
+	march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	w, r := f.Take(Window{Start: march.UnixNano(), Used: 999}, march.Add(-time.Second/2).UnixNano(), 2)
+	if want := 31*24*time.Hour + time.Second/2; r.OK || r.RetryAfter != want || r.ResetAfter != want || w.Used != 999 {
+		t.Errorf("%+v %+v, want refused for %s", w, r, want)
+	}
+}
+
 func TestCalendarFaults(t *testing.T) {
 	for _, u := range []Unit{NoUnit, Month + 1, 200} {
 		if (Calendar{Unit: u}).Validate() == nil {

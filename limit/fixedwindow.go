@@ -26,30 +26,42 @@ type Window struct {
 // behind by up to a second; when it is behind by more, the clock was set back,
 // and what was used counts in the window of that moment.
 func (f *FixedWindow) At(w Window, now int64) Window {
-	now = max(now, 0)
-	start, _ := f.around(now)
-	switch {
-	case start > w.Start || w.Used == 0:
-		return Window{Start: start}
-	case w.Start-now > int64(behind):
-		return Window{Start: start, Used: w.Used}
-	}
+	w, _ = f.at(w, now)
 	return w
+}
+
+// at is the window as it stands at a moment, and its length: of a calendar both
+// take some hundred nanoseconds, and are found once.
+func (f *FixedWindow) at(w Window, now int64) (at Window, length int64) {
+	now = max(now, 0)
+	start, length := f.around(now)
+	switch {
+	case start == w.Start:
+		return w, length
+	case start > w.Start || w.Used == 0:
+		return Window{Start: start}, length
+	case w.Start-now > int64(behind):
+		return Window{Start: start, Used: w.Used}, length
+	}
+	return w, f.length(w)
 }
 
 // Take asks for cost tokens at a moment.
 func (f *FixedWindow) Take(w Window, now, cost int64) (Window, Result) {
-	w = f.At(w, now)
+	w, length := f.at(w, now)
 	left := max(0, f.Limit-w.Used)
-	r := Result{Remaining: left, ResetAfter: f.until(w, now)}
+	r := Result{Remaining: left}
 	switch {
 	case cost < 0 || cost > f.Limit:
 		r.RetryAfter = Never
 	case cost > left:
-		r.RetryAfter = f.end(w, now)
+		r.RetryAfter = span(w.Start, length, now)
 	default:
 		w.Used += cost
-		r = Result{OK: true, Remaining: left - cost, ResetAfter: f.until(w, now)}
+		r.OK, r.Remaining = true, left-cost
+	}
+	if w.Used > 0 {
+		r.ResetAfter = span(w.Start, length, now)
 	}
 	return w, r
 }
@@ -88,15 +100,4 @@ func (f *FixedWindow) length(w Window) int64 {
 	}
 	_, length := f.around(w.Start)
 	return length
-}
-
-// end is the time until the window ends.
-func (f *FixedWindow) end(w Window, now int64) time.Duration { return span(w.Start, f.length(w), now) }
-
-// until is the time until the window is unused.
-func (f *FixedWindow) until(w Window, now int64) time.Duration {
-	if w.Used == 0 {
-		return 0
-	}
-	return f.end(w, now)
 }

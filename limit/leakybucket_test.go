@@ -64,8 +64,8 @@ func TestLeakyBucketAnswersAsNGINX(t *testing.T) {
 				if !r.OK && next != b {
 					t.Fatalf("step %d: a refusal changed %+v to %+v", i, b, next)
 				}
-				if delay := l.Delay(next); r.OK && delay != time.Duration(s.delay)*time.Millisecond {
-					t.Fatalf("step %d: delay %s, want %dms", i, delay, s.delay)
+				if delay := l.Delay(next); r.OK && delay != time.Duration(s.delay)*time.Millisecond || r.Delay != time.Duration(s.delay)*time.Millisecond {
+					t.Fatalf("step %d: delay %s and %s, want %dms", i, delay, r.Delay, s.delay)
 				}
 				b = next
 			}
