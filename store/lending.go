@@ -105,8 +105,8 @@ func (l *leases) arrive(loans []Loan, asked []pending, err error) {
 func (l *leases) sweep() {
 	var back []Return
 	for _, k := range l.keys.Values() {
-		now, cold := l.now(), false
-		if back, cold = k.sweep(&l.config, now, back); cold {
+		var cold bool
+		if back, cold = k.sweep(&l.config, l.now(), back); cold {
 			l.drop(k)
 		}
 	}
