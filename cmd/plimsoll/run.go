@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -38,6 +40,7 @@ so. SIGTERM drains: no new requests, those in flight end within server.grace.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := process.New(process.Config{
 				Path: path, Log: c.ErrOrStderr(), Version: version(), Overlays: []config.Overlay{overlay(c)},
+				StateDir: stateDir(os.Getenv),
 			})
 			if err != nil {
 				return err
@@ -51,6 +54,21 @@ so. SIGTERM drains: no new requests, those in flight end within server.grace.`,
 		c.Flags().String(o.flag, "", o.usage)
 	}
 	return c
+}
+
+// stateDir is where overrides are kept when the file does not say: the
+// directory that the service manager gives, or the user's own for state.
+func stateDir(getenv func(string) string) string {
+	if dir, _, _ := strings.Cut(getenv("STATE_DIRECTORY"), ":"); dir != "" {
+		return filepath.Join(dir, "control")
+	}
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "plimsoll", "control")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "plimsoll", "control")
+	}
+	return ""
 }
 
 // overlay applies the environment and, above it, the flags. Problems name
