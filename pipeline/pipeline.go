@@ -97,6 +97,7 @@ func (p *Pipeline) Acquire(ctx context.Context, r *Request) Decision {
 	}
 	d := a.decision
 	if d.Verdict == Admit {
+		a.client = ctx
 		p.holders.add(r, held)
 	} else {
 		p.unwind(r, Result{Outcome: NotRun})
@@ -121,6 +122,7 @@ func (p *Pipeline) Release(r *Request, result Result) {
 	}
 	p.unwind(r, result)
 	p.observer.Released(r, result)
+	r.admission.client = nil
 }
 
 // InFlight is the number of requests that are held now.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"math/rand/v2"
 	"net/netip"
 	"sync/atomic"
@@ -91,6 +92,11 @@ func (r *Request) Entry(d Decision) Entry {
 // later by what it was held for a leaky bucket.
 func (r *Request) Moment() int64 { return r.Now + r.Waits.Delay }
 
+// Gone reports whether the context that Acquire was given has ended, of a
+// request that is in flight or is just being released: at an edge it means that
+// the client has left, and that nobody waits for the answer.
+func (r *Request) Gone() bool { return r.admission.client != nil && r.admission.client.Err() != nil }
+
 // ID names the request across the fleet. It is not a sequence, which would tell
 // clients how many requests there are. A refusal that nobody asks for its id
 // has none, for to draw one is a tenth of its cost.
@@ -145,6 +151,7 @@ type admission struct {
 	shadow  bool          // the shadow group was granted
 	returns []store.Return
 
+	client   context.Context // what Acquire was given, while the request is in flight
 	detached bool
 	listed   *holders // in which list the request is
 }

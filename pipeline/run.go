@@ -100,6 +100,7 @@ type Holder struct {
 	Since    int64
 	Deadline int64
 	Detached bool
+	Gone     bool // its client has left; see Request.Gone
 }
 
 // Holders lists the requests in flight, at most n, in no particular order.
@@ -108,7 +109,7 @@ func (p *Pipeline) Holders(n int) (list []Holder) {
 		if len(list) < n {
 			list = append(list, Holder{
 				ID: r.ID(), Caller: r.Caller.Label(), Route: r.RouteName(), Class: r.Class.String(),
-				Since: r.Now, Deadline: r.Deadline, Detached: r.admission.detached,
+				Since: r.Now, Deadline: r.Deadline, Detached: r.admission.detached, Gone: r.Gone(),
 			})
 		}
 	})
