@@ -25,6 +25,9 @@ func (p *Process) describe(public, operators net.Addr) {
 		source,
 		fmt.Sprintf("store: %s", p.began.Store.Driver),
 	}
+	if pushed := p.observing.settings.String(); pushed != "" {
+		lines = append(lines, "pushed by OTLP: "+pushed)
+	}
 	for i := range p.began.Stages {
 		lines = append(lines, stageLine(i+1, &p.began.Stages[i]))
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/config"
-	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
 	"github.com/plimsoll-go/plimsoll/proxy"
 )
 
@@ -25,12 +24,12 @@ func newLogger(w io.Writer, format config.LogFormat, level *slog.LevelVar) *slog
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-func proxyConfig(f *config.File, log *slog.Logger) proxy.Config {
+func proxyConfig(f *config.File, log *slog.Logger, rewrite func(out, in *http.Request)) proxy.Config {
 	c, t, tls := &f.Proxy, &f.Proxy.Timeouts, &f.Proxy.TLS
 	made := proxy.Config{
 		Upstream: string(f.Upstream), PreserveHost: c.PreserveHost, TrustedProxies: f.Identity.TrustedProxies,
 		Reserved: reserved(&f.Priority),
-		Rewrite:  func(out, in *http.Request) { httpmw.Forward(in.Context(), out.Header) },
+		Rewrite:  rewrite,
 		Timeouts: proxy.Timeouts{
 			Dial: t.Dial, TLSHandshake: t.TLSHandshake, ResponseHeader: unbounded(t.ResponseHeader),
 			Silence: unbounded(t.Silence), Upgraded: unbounded(t.Upgraded), Idle: t.Idle, ExpectContinue: t.ExpectContinue,

@@ -14,7 +14,7 @@ import (
 // changes what they are made with.
 func TestEachSettingOfTheEdgeArrives(t *testing.T) {
 	made := func(f *config.File) [2]any {
-		p, s := proxyConfig(f, nil), serverConfig(f, nil)
+		p, s := proxyConfig(f, nil, nil), serverConfig(f, nil)
 		p.Rewrite = nil // functions compare to nothing
 		return [2]any{p, s}
 	}
@@ -72,14 +72,14 @@ func change(t *testing.T, leaf reflect.Value) {
 func TestTheDefaultsOfTheFileAndOfTheProxyAgree(t *testing.T) {
 	f := config.Default()
 	f.Upstream = "http://127.0.0.1:9"
-	if _, err := proxy.New(proxyConfig(f, nil)); err != nil {
+	if _, err := proxy.New(proxyConfig(f, nil, nil)); err != nil {
 		t.Error(err)
 	}
 	if c := serverConfig(f, nil); c.Grace != 30*time.Second || c.ReadTimeout != 0 {
 		t.Errorf("server %+v", c)
 	}
 	f.Server.Grace, f.Proxy.Timeouts.Silence = 0, 0
-	if serverConfig(f, nil).Grace >= 0 || proxyConfig(f, nil).Timeouts.Silence >= 0 {
+	if serverConfig(f, nil).Grace >= 0 || proxyConfig(f, nil, nil).Timeouts.Silence >= 0 {
 		t.Error("0s in the file must be no bound, and no grace")
 	}
 }

@@ -30,7 +30,7 @@ func (p *Process) rebuild(file *config.File, e *control.Effects) (unmet map[stri
 	if err != nil {
 		return nil, err
 	}
-	if err := p.middleware.Swap(built.Middleware); err != nil {
+	if err := p.middleware.Swap(p.noting(built.Middleware)); err != nil {
 		return nil, fmt.Errorf("process: %w", err)
 	}
 	if err := p.pipeline.Swap(built.Plan); err != nil {

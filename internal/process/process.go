@@ -52,6 +52,7 @@ type Process struct {
 	proxy      *proxy.Proxy
 	server     *proxy.Server
 	telemetry  *telemetry.Telemetry
+	observing  observing
 	built      atomic.Pointer[config.Built] // what runs now
 	control    *control.Control
 	files      *control.File // of the control; nil when it has none
@@ -78,7 +79,9 @@ func New(c Config) (*Process, error) {
 		return nil, ErrNoUpstream
 	}
 	p := &Process{config: c, began: file, started: time.Now()}
-	p.log = newLogger(c.Log, file.Log.Format, &p.level)
+	if err := p.beginObserving(c.Log, file); err != nil {
+		return nil, fmt.Errorf("process: %w", err)
+	}
 	p.enter(admin.Starting)
 	if err := p.begin(file); err != nil {
 		return nil, err
@@ -121,7 +124,7 @@ func (p *Process) begin(file *config.File) error {
 	if err != nil {
 		return err
 	}
-	if p.telemetry, err = telemetry.New(telemetry.Config{Sources: p.sources()}); err != nil {
+	if p.telemetry, err = telemetry.New(telemetry.Config{Sources: p.sources(), Refusals: p.observing.refusals}); err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
 	p.pipeline, err = pipeline.New(pipeline.Config{
@@ -132,10 +135,10 @@ func (p *Process) begin(file *config.File) error {
 		return fmt.Errorf("process: %w", err)
 	}
 	p.telemetry.Follow(p.pipeline)
-	if p.middleware, err = httpmw.New(built.Middleware, p.pipeline); err != nil {
+	if p.middleware, err = httpmw.New(p.noting(built.Middleware), p.pipeline); err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
-	if p.proxy, err = proxy.New(proxyConfig(file, p.log)); err != nil {
+	if p.proxy, err = proxy.New(proxyConfig(file, p.log, p.rewrite)); err != nil {
 		return err
 	}
 	if p.server, err = proxy.NewServer(serverConfig(file, p.log), p.Handler()); err != nil {
@@ -147,7 +150,7 @@ func (p *Process) begin(file *config.File) error {
 }
 
 // Handler is the protected upstream, without a listener.
-func (p *Process) Handler() http.Handler { return p.middleware.Wrap(p.proxy) }
+func (p *Process) Handler() http.Handler { return p.middleware.Wrap(http.HandlerFunc(p.forward)) }
 
 // apply makes another file the one that runs. What can fail comes first, and
 // leaves the last one running.

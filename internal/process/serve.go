@@ -37,11 +37,17 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	}
 	p.recall(ctx)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives what it serves
+	if err := p.startPush(background); err != nil {
+		stop()
+		return errors.Join(err, public.Close(), operators.Close())
+	}
+	defer p.endPush()
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
 	group.Go(func() { p.report(p.pipeline.Run(background)) })
 	group.Go(func() { p.report(p.control.Run(background)) })
+	group.Go(func() { p.report(p.observing.refusals.Run(background, p.telemetry)) })
 	if p.watcher != nil {
 		group.Go(func() { p.report(p.watcher.Run(background)) })
 	}
