@@ -24,7 +24,8 @@ type far struct {
 	err    error
 	live   int
 	claims int // calls
-	lends  int // calls
+	lends  int // calls that were answered
+	asked  int // calls for loans
 }
 
 func newFar(t testing.TB, live int) *far {
@@ -72,6 +73,9 @@ func (f *far) ask(ctx context.Context, b *store.Batch) error {
 }
 
 func (f *far) Lend(ctx context.Context, loans []store.Loan) error {
+	f.mu.Lock()
+	f.asked++
+	f.mu.Unlock()
 	f.travel()
 	f.mu.Lock()
 	defer f.mu.Unlock()
