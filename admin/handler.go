@@ -1,12 +1,12 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -23,9 +23,18 @@ type Config struct {
 	Ready func() bool
 	// Metrics answers what Prometheus scrapes. Required.
 	Metrics http.Handler
+	// Hosts are the names and addresses, beside those of loopback, that
+	// requests may name: others may be a page's attempt to be this host.
+	// Default none.
+	Hosts []string
 	// AnyHost answers requests whatever host they name. Leave it off on a
 	// loopback address. Default off.
 	AnyHost bool
+	// Closed asks also who reads status and metrics, for viewers. Leave it off
+	// on a loopback address. Needs API. Default off.
+	Closed bool
+	// API is what changes things. Nil: nothing here does.
+	API *API
 }
 
 // New makes the handler.
@@ -33,10 +42,13 @@ func New(c Config) (http.Handler, error) {
 	if c.Status == nil || c.Ready == nil || c.Metrics == nil {
 		return nil, errors.New("admin: Status, Ready and Metrics are required")
 	}
+	if err := c.API.check(c.Closed); err != nil {
+		return nil, err
+	}
 	r := chi.NewRouter()
-	r.Use(guarded, middleware.GetHead)
+	r.Use(guarded, middleware.RequestID, middleware.GetHead)
 	if !c.AnyHost {
-		r.Use(loopbackOnly)
+		r.Use(named(c.Hosts))
 	}
 	r.Get("/healthz", text(http.StatusOK, "ok\n"))
 	r.Get("/readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -46,8 +58,15 @@ func New(c Config) (http.Handler, error) {
 		}
 		text(http.StatusOK, "ready\n")(w, r)
 	})
-	r.Get("/status", func(w http.ResponseWriter, _ *http.Request) { status(w, c.Status()) })
-	r.Method(http.MethodGet, "/metrics", c.Metrics)
+	open := r.With()
+	if c.Closed {
+		open = r.With(c.API.identified, allowed(reading))
+	}
+	open.Get("/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.Status()) })
+	open.Method(http.MethodGet, "/metrics", c.Metrics)
+	if c.API != nil {
+		c.API.mount(r)
+	}
 	return r, nil
 }
 
@@ -72,13 +91,6 @@ func text(code int, body string) http.HandlerFunc {
 	}
 }
 
-func status(w http.ResponseWriter, s Status) {
-	w.Header().Set("Content-Type", "application/json")
-	to := json.NewEncoder(w)
-	to.SetIndent("", "  ")
-	_ = to.Encode(s) // an error here is the client's connection
-}
-
 // guarded keeps answers out of caches and pages.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,26 +100,33 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// loopbackOnly refuses requests that name a host elsewhere: a page whose name
-// was made to lead here would be read by its browser as this host's own.
-func loopbackOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !namesLoopback(r.Host) {
-			http.Error(w, "the admin listener answers to loopback addresses only", http.StatusMisdirectedRequest)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// named refuses requests that name a host elsewhere: a page whose name was
+// made to lead here would be read by its browser as this host's own.
+func named(hosts []string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !namesLoopback(r.Host) && !slices.Contains(hosts, withoutPort(r.Host)) {
+				problem(w, http.StatusMisdirectedRequest, "host", "the admin listener answers to loopback addresses and to the hosts that it is told of")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func withoutPort(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return trimBrackets(host)
 }
 
 func namesLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
+	host = withoutPort(host)
 	if host == "localhost" {
 		return true
 	}
-	address, err := netip.ParseAddr(trimBrackets(host))
+	address, err := netip.ParseAddr(host)
 	return err == nil && address.IsLoopback()
 }
 

@@ -75,7 +75,7 @@ func free(t *testing.T) string {
 // want asks until an answer holds the text, or for a minute.
 func (p *scraper) want(path string, query url.Values, text string) {
 	p.t.Helper()
-	answer := ""
+	var answer string
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	ticker := time.NewTicker(100 * time.Millisecond)

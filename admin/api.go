@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/plimsoll-go/plimsoll/control"
+)
+
+// API is what the authenticated part needs. Who may ask for what is said by
+// the table of routes.
+type API struct {
+	// Control is the control plane. Required.
+	Control *control.Control
+	// Tokens are the keys. Required.
+	Tokens *Tokens
+	// Certificates gives the name and the role of whoever showed a client
+	// certificate that the listener has verified; Nobody refuses it. Nil:
+	// certificates count for nothing.
+	Certificates func(*x509.Certificate) (name string, role Role)
+	// Brake slows down whoever guesses tokens. Required.
+	Brake Brake
+	// Preview says what a change would do. Nil: there is no preview.
+	Preview func(context.Context, control.Override) (any, error)
+	// Reads are further things to read, each at /v1/ and its name, for
+	// viewers. They are called concurrently.
+	Reads map[string]func(context.Context, *http.Request) (any, error)
+	// Live is what a stream of events tells each second.
+	Live func() any
+}
+
+// check names what is missing.
+func (a *API) check(needed bool) error {
+	switch {
+	case a == nil && needed:
+		return errors.New("admin: Closed needs an API, which knows who may read")
+	case a == nil:
+		return nil
+	case a.Control == nil || a.Tokens == nil || a.Brake == nil:
+		return errors.New("admin: Control, Tokens and Brake are required")
+	}
+	return nil
+}
+
+// Brake counts failed attempts, by the address they come from and in all. The
+// methods are called concurrently.
+type Brake interface {
+	// Wait is how long a source has to wait before it may try at all; 0: not.
+	Wait(source string) time.Duration
+	// Failed counts one failure, and reports whether it was the one after
+	// which the source has to wait.
+	Failed(source string) bool
+}
+
+// route is a line of the table.
+type route struct {
+	method, path string
+	right        right
+	handle       http.HandlerFunc
+}
+
+// routes are all of the API. A route without a right cannot be written down.
+func (a *API) routes() []route {
+	list := []route{
+		{"GET", "/v1/whoami", reading, a.whoami},
+		{"GET", "/v1/overrides", reading, a.overrides},
+		{"POST", "/v1/overrides", acting, a.create},
+		{"GET", "/v1/overrides/{id}", reading, a.override},
+		{"DELETE", "/v1/overrides/{id}", acting, a.change(control.Revoke)},
+		{"POST", "/v1/overrides/{id}/extend", acting, a.change(control.Extend)},
+		{"POST", "/v1/overrides/{id}/approve", acting, a.change(control.Approve)},
+		{"POST", "/v1/undo", acting, a.change(control.Undo)},
+		{"GET", "/v1/audit", auditing, a.audit},
+		{"GET", "/v1/audit/verify", auditing, a.verify},
+		{"GET", "/v1/tokens", ruling, a.tokens},
+		{"POST", "/v1/tokens", ruling, a.createToken},
+		{"DELETE", "/v1/tokens/{id}", ruling, a.revokeToken},
+		{"GET", "/v1/events", reading, a.events},
+		{"GET", "/v1/openapi.json", reading, openAPI},
+	}
+	if a.Preview != nil {
+		list = append(list, route{"POST", "/v1/preview", reading, a.preview})
+	}
+	for name, read := range a.Reads {
+		list = append(list, route{"GET", "/v1/" + name, reading, func(w http.ResponseWriter, r *http.Request) {
+			body, err := read(r.Context(), r)
+			if err != nil {
+				refuse(w, err)
+				return
+			}
+			answer(w, http.StatusOK, body)
+		}})
+	}
+	return list
+}
+
+// mount puts the API on a router.
+func (a *API) mount(r chi.Router) {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		problem(w, http.StatusForbidden, "cross-origin", "")
+	}))
+	r.Group(func(r chi.Router) {
+		r.Use(protection.Handler, a.identified)
+		for _, route := range a.routes() {
+			r.With(allowed(route.right)).Method(route.method, route.path, route.handle)
+		}
+	})
+}
