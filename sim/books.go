@@ -79,9 +79,6 @@ func (b *books) answered(r *pipeline.Request, d pipeline.Decision, began time.Ti
 	if took > longestDecision && !b.wasFrozen(began) {
 		w.world.journal.violate("latency", "worker %d answered after %s, allowed: %s", w.place+1, took, longestDecision)
 	}
-	if took >= store.DefaultBudget && d.Reason != pipeline.QueueTimeout {
-		w.world.record.waited()
-	}
 	if d.Verdict == pipeline.Reject && d.Reason == pipeline.FleetShed && r.Class == priority.Critical {
 		w.world.journal.violate("critical", "worker %d refused critical work for the fleet's sake", w.place+1)
 	}

@@ -18,11 +18,11 @@ type Second struct {
 	Limit    int                   `json:"limit"`   // of all workers together
 	Level    float64               `json:"level"`   // the highest of a worker, strain included
 	InFlight int                   `json:"in_flight"`
-	Lease    float64               `json:"lease"` // the leases in use, together
-	Over     float64               `json:"over"`  // request-seconds of non-critical work above what the reserve leaves
-	Store    string                `json:"store"` // the worst state of a guard
-	Up       int                   `json:"up"`    // workers
-	Waited   int                   `json:"waited"`
+	Lease    float64               `json:"lease"`  // the leases in use, together
+	Over     float64               `json:"over"`   // request-seconds of non-critical work above what the reserve leaves
+	Store    string                `json:"store"`  // the worst state of a guard
+	Up       int                   `json:"up"`     // workers
+	Waited   int                   `json:"waited"` // decisions that waited for the store in vain
 	Events   []string              `json:"events,omitempty"`
 }
 
@@ -120,13 +120,6 @@ func (r *record) ended(q *request, at time.Time, o outcome, entry int) {
 	case lost:
 		t.Lost++
 	}
-}
-
-// waited notes a decision that waited for the store as long as it may.
-func (r *record) waited() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.second(time.Now()).Waited++
 }
 
 func (r *record) event(line string) {

@@ -115,7 +115,7 @@ func (w *world) reckonReserve(over time.Duration) {
 
 // noteSecond notes what the workers say at the end of a second.
 func (w *world) noteSecond() {
-	limit, inFlight, up, level, worst := 0, 0, 0, 0.0, store.OK
+	limit, inFlight, up, level, worst, waited := 0, 0, 0, 0.0, store.OK, 0
 	for _, worker := range w.all() {
 		if !worker.up() {
 			continue
@@ -126,11 +126,21 @@ func (w *world) noteSecond() {
 		inFlight += worker.pipeline.InFlight()
 		level = max(level, snap.Level, snap.Strain)
 		worst = max(worst, worker.guard.State())
+		waited += worker.newlyLate()
 	}
 	lease := w.leasesInUse(nil)
 	w.record.mu.Lock()
 	defer w.record.mu.Unlock()
 	second := w.record.second(time.Now())
 	second.Limit, second.InFlight, second.Up, second.Level = limit, inFlight, up, level
-	second.Store, second.Lease = worst.String(), lease
+	second.Store, second.Lease, second.Waited = worst.String(), lease, waited
+}
+
+// newlyLate is how many decisions waited for the store in vain since it was
+// last asked.
+func (w *worker) newlyLate() int {
+	late := w.guard.Stats().Late
+	n := late - w.late
+	w.late = late
+	return int(n)
 }

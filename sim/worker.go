@@ -33,6 +33,7 @@ type worker struct {
 		worker *workershed.Stage
 	}
 
+	late   uint64 // calls of the store that were late, when last asked
 	stop   context.CancelFunc
 	frozen atomic.Pointer[chan struct{}] // closed when it is thawed; nil while it runs
 	dead   atomic.Bool

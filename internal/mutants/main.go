@@ -1,7 +1,8 @@
 // Command mutants plants faults one by one and reports those that no test
 // catches.
 //
-// A fault is a text file mutants.txt beside the code it is about:
+// A fault is a text file mutants.txt beside the code it is about, or beside the
+// tests that must catch it; then the file is named by its path from there:
 //
 //	# why the fault matters
 //	file.go
@@ -179,7 +180,7 @@ func (f *fault) plant() (caught bool, output string, err error) {
 }
 
 func (f *fault) overlay(scratch, source string, text []byte) (string, error) {
-	replaced := filepath.Join(scratch, f.file)
+	replaced := filepath.Join(scratch, filepath.Base(f.file))
 	absolute, err := filepath.Abs(source)
 	if err != nil {
 		return "", err
