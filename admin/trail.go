@@ -21,11 +21,11 @@ const (
 )
 
 func (a *API) audit(w http.ResponseWriter, r *http.Request) {
-	from, ok := number(w, r, "cursor", 1, 1, 1<<62)
+	from, ok := parameter{"cursor", 1, 1, 1 << 62}.read(w, r)
 	if !ok {
 		return
 	}
-	most, ok := number(w, r, "limit", defaultPage, 1, longestPage)
+	most, ok := parameter{"limit", defaultPage, 1, longestPage}.read(w, r)
 	if !ok {
 		return
 	}
@@ -41,16 +41,22 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, page)
 }
 
-// number reads a parameter of the query.
-func number(w http.ResponseWriter, r *http.Request, name string, absent, least, most uint64) (uint64, bool) {
-	text := r.URL.Query().Get(name)
+// parameter is a number of the query.
+type parameter struct {
+	name                string
+	absent, least, most uint64
+}
+
+// read answers when the number is not in its range.
+func (p parameter) read(w http.ResponseWriter, r *http.Request) (uint64, bool) {
+	text := r.URL.Query().Get(p.name)
 	if text == "" {
-		return absent, true
+		return p.absent, true
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n < least || n > most {
+	if err != nil || n < p.least || n > p.most {
 		answerProblem(w, &Problem{Status: http.StatusBadRequest, Type: "invalid", Faults: []control.Fault{{
-			Path: name, Problem: "must be " + strconv.FormatUint(least, 10) + " … " + strconv.FormatUint(most, 10) + ", got " + strconv.Quote(text),
+			Path: p.name, Problem: "must be " + strconv.FormatUint(p.least, 10) + " … " + strconv.FormatUint(p.most, 10) + ", got " + strconv.Quote(text),
 		}}})
 		return 0, false
 	}
