@@ -16,7 +16,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"time"
+
+	"github.com/plimsoll-go/plimsoll/internal/algorithms"
 )
 
 type settings struct {
@@ -57,6 +60,9 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	page := render(s, readMachine(), tabulate(rounds, s.unit))
+	if wanted, err := regexp.MatchString(s.pattern, mistakes); err == nil && wanted {
+		page += renderMistakes(algorithms.Table(20))
+	}
 	if s.out == "" {
 		_, err = os.Stdout.WriteString(page)
 		return err

@@ -84,6 +84,16 @@ func (c cell) String() string {
 	return text
 }
 
+// mistakes is what -bench has to match for the sliding window's to be measured.
+const mistakes = "SlidingWindow"
+
+// renderMistakes writes what the sliding window decides wrongly. It is counted,
+// not timed, and the same on every machine.
+func renderMistakes(table string) string {
+	return "\n## " + mistakes + "\n\nHow often the sliding window decides otherwise than an exact log of the same limit, 100 a minute, that sees the same requests. " +
+		"Counted in virtual time with chance from fixed seeds; [algorithms](algorithms.md#sliding-window) says what the rows mean.\n\n" + table
+}
+
 // spread says how far to trust the page.
 func spread(tables []*table) string {
 	var all []float64

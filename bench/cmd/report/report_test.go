@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll-go/plimsoll/internal/algorithms"
 )
 
 var update = flag.Bool("update", false, "write what is rendered as the wanted page")
@@ -43,6 +45,17 @@ func rounds(t *testing.T, texts ...string) (list []round) {
 		list = append(list, r)
 	}
 	return list
+}
+
+// The page ends with what the sliding window decides wrongly, on all kinds of
+// traffic.
+func TestMistakesHaveTheirSection(t *testing.T) {
+	section := renderMistakes(algorithms.Table(1))
+	for _, want := range []string{"## SlidingWindow", "many far below", "an adversary", "**15.94", "194 of 100"} {
+		if !strings.Contains(section, want) {
+			t.Errorf("no %q in\n%s", want, section)
+		}
+	}
 }
 
 func TestRatiosAreTakenWithinARound(t *testing.T) {
