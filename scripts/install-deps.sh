@@ -13,6 +13,7 @@ needed=(
     "git       git"                # CI compares generated files with it
     "redis-server redis-server"    # store/redisstore starts its own
     "redis-server redis-server"    # the tests of store/redisstore start it
+    "nginx     nginx"              # the tests of internal/algorithms ask it and ours the same
     "prometheus prometheus"        # the tests of admin let it scrape
     "prometheus promtool"          # the same check names, units and help with it
 )
