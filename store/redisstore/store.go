@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -105,12 +106,26 @@ func (s *Store) commit(calls []*call) {
 	var ghosts []store.Return
 	for i, c := range calls {
 		c.err = answerTo(jobs[i].cmd, c.batch.Grants)
+		s.doubt(c.err)
 		if !c.deliver() && c.err == nil {
 			ghosts = append(ghosts, c.granted()...)
 		}
 	}
 	if len(ghosts) > 0 {
 		go s.reclaim(ghosts)
+	}
+}
+
+// doubt makes the client of a cluster ask again who has which slots, when a call
+// failed for another reason than its key's data. The client does so by itself
+// once a second, and at most five times.
+func (s *Store) doubt(err error) {
+	cluster, ok := s.client.(*redis.ClusterClient)
+	if !ok || err == nil {
+		return
+	}
+	if moved := strings.Contains(err.Error(), "MOVED "); moved || !errors.Is(err, store.ErrKey) {
+		cluster.ReloadState(context.Background())
 	}
 }
 
