@@ -142,13 +142,21 @@ func (r *Result) effect() error {
 // Spared reports whether nobody fell back but the callers that were spoiled. On
 // a busy machine it needs a budget that no healthy call exceeds.
 func (r *Result) Spared() error {
-	if r.Stats.Skipped > 0 {
-		return fmt.Errorf("%d calls were not made because the store was thought down: %v", r.Stats.Skipped, r.changes)
+	if err := r.NeverDown(); err != nil {
+		return err
 	}
 	for _, s := range r.shots {
 		if s.fellBack && s.kind != spoiled {
 			return fmt.Errorf("%s was not decided by the store: %v", s.request.Caller.Name, r.changes)
 		}
+	}
+	return nil
+}
+
+// NeverDown reports whether the store was asked all the time.
+func (r *Result) NeverDown() error {
+	if r.Stats.Skipped > 0 {
+		return fmt.Errorf("%d calls were not made because the store was thought down: %v", r.Stats.Skipped, r.changes)
 	}
 	return nil
 }
@@ -180,7 +188,11 @@ func at(list []time.Duration, share float64) time.Duration {
 // Normal is how long after healing the last request fell back, or the state
 // became ok, whichever was later.
 func (r *Result) Normal() time.Duration {
-	last := r.Healed
+	begun := r.Healed
+	if r.Row.FromBreak {
+		begun = r.Broke
+	}
+	last := begun
 	for _, s := range r.shots {
 		if end := s.sent.Add(s.took); s.fellBack && s.kind != spoiled && end.After(last) {
 			last = end
@@ -191,7 +203,7 @@ func (r *Result) Normal() time.Duration {
 			last = c.At
 		}
 	}
-	return last.Sub(r.Healed)
+	return last.Sub(begun)
 }
 
 // FellBack is how many of how many requests between two moments the store did

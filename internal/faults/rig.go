@@ -20,12 +20,13 @@ import (
 // what it was charged can be counted afterwards, and slots with a lease that
 // outlives the run, so that one that leaked is found.
 const (
-	quota  = 10
-	slots  = 5
-	burst  = 20 // of the greedy caller
-	rate   = 40 // a second, of the greedy caller
-	lease  = 10 * time.Minute
-	policy = 3
+	quota   = 10
+	slots   = 5
+	burst   = 20 // of the greedy caller
+	rate    = 40 // a second, of the greedy caller
+	lasting = 10 * time.Minute
+	passing = 3 * time.Second // where slots may come back by their leases alone
+	policy  = 3
 )
 
 var policies = [policy]pipeline.FaultPolicy{pipeline.Open, pipeline.Closed, pipeline.Local}
@@ -44,7 +45,7 @@ type rig struct {
 	done sync.WaitGroup
 }
 
-func newRig(ctx context.Context, c redisstore.Config, budget time.Duration) (*rig, error) {
+func newRig(ctx context.Context, c redisstore.Config, budget, lease time.Duration) (*rig, error) {
 	r := &rig{watcher: &watcher{}}
 	var err error
 	if r.driver, err = redisstore.New(c); err != nil {
@@ -55,7 +56,7 @@ func newRig(ctx context.Context, c redisstore.Config, budget time.Duration) (*ri
 		return nil, err
 	}
 	r.guard = store.NewGuard(r.driver, store.GuardConfig{Budget: budget, Local: local, OnState: r.watcher.changed})
-	plan, err := r.plan()
+	plan, err := r.plan(lease)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (r *rig) end() {
 	_ = r.driver.Close()
 }
 
-func (r *rig) plan() (*pipeline.Plan, error) {
+func (r *rig) plan(lease time.Duration) (*pipeline.Plan, error) {
 	var entries []pipeline.Entry
 	var errs [2]error
 	for i, p := range policies {

@@ -9,6 +9,7 @@ type Effect uint8
 const (
 	Opens  Effect = iota // all calls fail, or are too late: the store is down until it is healed
 	Spares               // nobody but the callers that are spoiled notices
+	Fails                // some calls fail, and the store is never down for it
 	Hurts                // some calls fail: the state may be anything
 )
 
@@ -30,6 +31,12 @@ type Row struct {
 	Effect Effect
 	// Silent says that calls get no answer, rather than one that is an error.
 	Silent bool
+	// FromBreak says that the time to normal counts from the break, because
+	// nobody heals.
+	FromBreak bool
+	// Leases says that slots which were held when the server lost state come back
+	// when their leases end, and not before.
+	Leases bool
 	// Losses is how often the server loses its state.
 	Losses int
 	// Spoils says that Break spoils the keys of the callers named Spoiled.

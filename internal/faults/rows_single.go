@@ -14,7 +14,7 @@ import (
 // Rows is the tour.
 func Rows() []Row {
 	var rows []Row
-	for _, section := range [][]Row{gone(), answers(), forgets(), network()} {
+	for _, section := range [][]Row{gone(), answers(), forgets(), network(), fleets()} {
 		rows = append(rows, section...)
 	}
 	return rows
@@ -98,7 +98,7 @@ func answers() []Row {
 		},
 		{
 			Name: "loading", Section: Answers, Fault: "started again, and loading for long (`LOADING`)", Heals: "it has loaded",
-			Loss: "what was not saved", Losses: 1,
+			Loss: "what was not saved", Losses: 1, Leases: true,
 			Build: direct("--enable-debug-command", "yes", "--loading-process-events-interval-bytes", "1024"),
 			Break: loadSlowly, Heal: func(ctx context.Context, w *World) error {
 				return orReady(ctx, w, w.do(ctx, "CONFIG", "SET", "key-load-delay", "0"))

@@ -42,7 +42,11 @@ func Run(ctx context.Context, row *Row, shape Shape) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("faults: %s: %w", row.Name, err)
 	}
-	r, err := newRig(ctx, w.Worker, shape.Budget)
+	lease := lasting
+	if row.Leases {
+		lease = passing
+	}
+	r, err := newRig(ctx, w.Worker, shape.Budget, lease)
 	if err != nil {
 		return nil, fmt.Errorf("faults: %s: %w", row.Name, err)
 	}

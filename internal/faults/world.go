@@ -18,7 +18,8 @@ type World struct {
 	// servers. The auditor's way is never broken.
 	Worker, Auditor redisstore.Config
 
-	ends []func()
+	between *redistest.Proxy // on the way from the replica to its master, or nil
+	ends    []func()
 }
 
 // Server is the first one.
