@@ -77,9 +77,6 @@ func FromEnvironment() (Settings, error) {
 	s.exponential = r.word(aggregation, "explicit_bucket_histogram", "base2_exponential_bucket_histogram") == "base2_exponential_bucket_histogram"
 	r.milliseconds("OTEL_METRIC_EXPORT_INTERVAL", time.Minute)
 	r.milliseconds("OTEL_METRIC_EXPORT_TIMEOUT", time.Minute)
-	if !s.Any() {
-		return Settings{}, nil
-	}
 	return s, errors.Join(r.faults...)
 }
 
