@@ -41,11 +41,7 @@ func (f *File) FitRoutes(patterns []string) (fit []string, unfit map[string]stri
 
 // amended is the table of a file with further patterns.
 func (f *File) amended(a *Amendment) (*match.Table, error) {
-	patterns := slices.Clone(a.Routes)
-	for _, l := range f.located() {
-		patterns = append(patterns, l.pattern)
-	}
-	return match.NewTable(patterns...)
+	return match.NewTable(append(f.Routes(), a.Routes...)...)
 }
 
 // first makes the entries that come first.
@@ -54,4 +50,12 @@ func (a *Amendment) first(table *match.Table) ([]pipeline.Entry, error) {
 		return nil, nil
 	}
 	return a.First(table)
+}
+
+// Routes are the patterns of the file, in its order; some may occur twice.
+func (f *File) Routes() (patterns []string) {
+	for _, l := range f.located() {
+		patterns = append(patterns, l.pattern)
+	}
+	return patterns
 }

@@ -27,6 +27,9 @@ type Config struct {
 	// effect, by id, and why. After an error it is called again in a second.
 	// Nil: effects are only told by State.
 	Apply func(Effects) (unmet map[string]string, err error)
+	// Foresee says what an override would have done: see Preview. Nil: nobody
+	// can tell.
+	Foresee Foresee
 	// Timeout bounds each call of a storage, 10ms … 1m. Default 2s.
 	Timeout time.Duration
 	// Poll is how often the storage is read even if nobody said that anything

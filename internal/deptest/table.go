@@ -74,6 +74,10 @@ var Floors = Table{
 			Why: "who scrapes, or has an SDK of its own, links no exporter",
 		},
 		{
+			Package: "insight", Level: 3,
+			Why: "it remembers what the pipeline tells every observer, for any plan; who asks knows the plan",
+		},
+		{
 			Package: "fleet", Level: 3,
 			Why: "membership and the heartbeat are the same whatever the stages do with them",
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-go/plimsoll/admin"
 	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/control"
+	"github.com/plimsoll-go/plimsoll/insight"
 	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/proxy"
@@ -55,6 +56,7 @@ type Process struct {
 	observing  observing
 	built      atomic.Pointer[config.Built] // what runs now
 	control    *control.Control
+	insight    *insight.Recorder
 	files      *control.File // of the control; nil when it has none
 
 	changing sync.Mutex      // guards what follows: one change at a time
@@ -127,8 +129,9 @@ func (p *Process) begin(file *config.File) error {
 	if p.telemetry, err = telemetry.New(telemetry.Config{Sources: p.sources(), Refusals: p.observing.refusals}); err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
+	p.insight = insight.New(insight.Config{Next: p.telemetry, Now: func() int64 { return p.pipeline.Now() }})
 	p.pipeline, err = pipeline.New(pipeline.Config{
-		Plan: built.Plan, Store: built.Live.Guard(), Observer: p.telemetry, Logger: p.log,
+		Plan: built.Plan, Store: built.Live.Guard(), Observer: p.insight, Logger: p.log,
 		Parallel: parallel(built.Live),
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ var _ control.Storage = (*redisstore.Control)(nil)
 // beginControl makes the control, which reads nothing before it runs.
 func (p *Process) beginControl(live *config.Live) (err error) {
 	c := control.Config{
-		Storage: &control.Memory{}, Worker: live.Member().Worker(), Apply: p.override, Log: p.log,
+		Storage: &control.Memory{}, Worker: live.Member().Worker(), Apply: p.override, Foresee: p.foresee, Log: p.log,
 		Policy: policy(&p.began.Control),
 	}
 	files, err := p.controlFiles()
@@ -34,7 +34,10 @@ func (p *Process) beginControl(live *config.Live) (err error) {
 	if p.control, err = control.New(c); err != nil {
 		return err
 	}
-	live.Member().OnView(func(v store.View) { p.control.Seen(v.Generation) })
+	live.Member().OnView(func(v store.View) {
+		p.control.Seen(v.Generation)
+		p.insight.Fleet(v)
+	})
 	return nil
 }
 
