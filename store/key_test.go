@@ -1,41 +1,38 @@
-package store_test
+package store
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
-	"github.com/plimsoll-go/plimsoll/store"
+	"pgregory.net/rapid"
 )
 
-// Names that differ in any byte, in any part, or in where a part ends, have
-// keys that differ.
-func FuzzKeyOf(f *testing.F) {
-	for _, s := range []string{"", "a", "{", "}", "{}", "\x00", "a\x00b", "ab", "ключ", "\xff\xfe", strings.Repeat("x", 127), strings.Repeat("x", 128), strings.Repeat("x", 1<<16)} {
-		f.Add(s, "b", 1)
-		f.Add("caller", s, len(s)/2)
-	}
-	f.Fuzz(func(t *testing.T, a, b string, cut int) {
-		key := store.KeyOf(a, b)
-		if store.KeyOf(a, b) != key || key.IsZero() {
-			t.Fatal("the same name has another key, or none")
-		}
-		others := map[string]store.Key{
-			"one part": store.KeyOf(a + b), "an empty part more": store.KeyOf(a, b, ""), "an empty part first": store.KeyOf("", a, b),
-			"a byte more": store.KeyOf(a, b+"\x00"), "joined": store.Join(store.KeyOf(a), store.KeyOf(b)),
-		}
-		if a != b {
-			others["the other order"] = store.KeyOf(b, a)
-		}
-		if all := a + b; cut >= 0 && cut <= len(all) && cut != len(a) {
-			others["cut elsewhere"] = store.KeyOf(all[:cut], all[cut:])
-		}
-		for what, other := range others {
-			if other == key {
-				t.Errorf("%q and %q share a key with %s", a, b, what)
-			}
-		}
-		if text := key.String(); len(text) != 22 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			t.Errorf("the key is written %q", text)
+// Keys of different parts differ, however the parts are cut: a limiter that
+// joins them with a letter lets ("a", "b_c") spend what is ("a_b", "c")'s.
+func TestKeysOfDifferentPartsDiffer(t *testing.T) {
+	part := rapid.SliceOfN(rapid.SampledFrom([]byte{'a', 'b', '_', ':', 0, 1, 2, 0xff}), 0, 4)
+	parts := rapid.SliceOfN(rapid.Map(part, func(b []byte) string { return string(b) }), 0, 5)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := parts.Draw(t, "a"), parts.Draw(t, "b")
+		if same := KeyOf(a...) == KeyOf(b...); same != slices.Equal(a, b) {
+			t.Fatalf("%q and %q have the same key: %v", a, b, same)
 		}
 	})
+	if KeyOf("a", "b_c") == KeyOf("a_b", "c") || KeyOf("a", "") == KeyOf("a") || KeyOf("", "a") == KeyOf("a") {
+		t.Error("parts run together")
+	}
+}
+
+// Joined keys differ by their order and number, and from those of parts.
+func TestJoinedKeysDiffer(t *testing.T) {
+	a, b := KeyOf("a"), KeyOf("b")
+	keys := []Key{a, b, Join(a), Join(b), Join(a, b), Join(b, a), Join(a, a), Join(a, b, a), Join(Join(a, b), a), Join(a, Join(b, a)), Join(), KeyOf()}
+	for i, k := range keys {
+		if j := slices.Index(keys, k); j != i {
+			t.Errorf("keys %d and %d are the same", j, i)
+		}
+		if read, err := ParseKey(k.String()); err != nil || read != k {
+			t.Errorf("key %d reads back as %v, %v", i, read, err)
+		}
+	}
 }

@@ -32,7 +32,8 @@ func (s *Subject) Draw() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Helvetica, Arial, sans-serif" font-size="11" fill="#333">`+"\n", width, height, width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `, width, height, width, height)
+	b.WriteString(`font-family="Helvetica, Arial, sans-serif" font-size="11" fill="#333">` + "\n")
 	fmt.Fprintf(&b, "<title>%s</title>\n", s.Title)
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	fmt.Fprintf(&b, `<text x="%d" y="16" font-size="13" font-weight="bold">%s</text>`+"\n", left, s.Title)

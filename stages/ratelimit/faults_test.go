@@ -105,9 +105,13 @@ func on(t *testing.T, moment time.Time, run func(*testing.T, *ratelimit.Limiter)
 	})
 }
 
+// elsewhere is what a test elsewhere is about, its directory, and its name or
+// that of a rule of a kit.
+type elsewhere struct{ what, dir, test string }
+
 // testedElsewhere are the faults whose tests stand by the code that they are
-// about: directory, and the test's or the rule's name.
-var testedElsewhere = []struct{ fault, dir, test string }{
+// about.
+var testedElsewhere = []elsewhere{
 	{"every node has a full copy of the limit, and thrice as much passes", "store/storetest", "loans/part"},
 	{"the caller's clock is believed, and an hour ahead fills the bucket", "store/redisstore", "TestServersClock"},
 	{"read, then write: many read the same count", "store/storetest", "race/last-token"},
@@ -151,7 +155,7 @@ var testedElsewhere = []struct{ fault, dir, test string }{
 }
 
 func TestWhatIsTestedElsewhereIs(t *testing.T) {
-	for _, e := range testedElsewhere {
+	for _, e := range append(promises, testedElsewhere...) {
 		files, err := filepath.Glob(filepath.Join("../..", filepath.FromSlash(e.dir), "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", e.dir, len(files), err)
@@ -165,7 +169,7 @@ func TestWhatIsTestedElsewhereIs(t *testing.T) {
 			found = found || strings.Contains(string(text), "func "+e.test) || strings.Contains(string(text), fmt.Sprintf("%q,", e.test))
 		}
 		if !found {
-			t.Errorf("%s: there is no %s in %s", e.fault, e.test, e.dir)
+			t.Errorf("%s: there is no %s in %s", e.what, e.test, e.dir)
 		}
 	}
 }
