@@ -30,7 +30,11 @@ func (s *Store) driver() (*redisstore.Store, error) {
 }
 
 func (s *Store) guard(local store.Driver) store.GuardConfig {
-	return store.GuardConfig{Budget: s.Budget, MaxInFlight: s.MaxInFlight, Queue: s.ReturnQueue, Local: local}
+	l := &s.Leases
+	return store.GuardConfig{
+		Budget: s.Budget, MaxInFlight: s.MaxInFlight, Queue: s.ReturnQueue, Local: local,
+		Leases: store.LeaseConfig{Off: !l.Enabled, HotAt: l.HotAt, Ahead: l.Ahead, Lease: l.Lease},
+	}
 }
 
 // complete reports what the file and the environment together do not say.

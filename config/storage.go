@@ -32,8 +32,27 @@ type Store struct {
 	// How many slots and tokens that are given back may wait for a store
 	// elsewhere. One more is dropped and counted: its slot ends with its lease.
 	ReturnQueue int `yaml:"return_queue" default:"4096" range:"1..1048576"`
+	// Keys that this worker asks a store elsewhere for very often.
+	Leases Leases `yaml:"leases"`
 	// The Redis server. Only for driver redis.
 	Redis Redis `yaml:"redis"`
+}
+
+// Leases sets how keys that a worker asks for very often, such as a limit that
+// all callers share, are decided from memory: the store lends tokens in blocks.
+// Only for stores elsewhere; see docs/store.md.
+type Leases struct {
+	// Whether it lends. Without, each decision is a call.
+	Enabled bool `yaml:"enabled" default:"true"`
+	// How often a second this worker must ask for a key before it is leased.
+	// Keys that are asked for less often, and limits too low to be divided, are
+	// exact to the token at any moment.
+	HotAt int `yaml:"hot_at" default:"300" range:"50..1000000"`
+	// For how long a block lasts at the rate at which this worker spends. It is
+	// never more than half of what is left, divided by the workers that live.
+	Ahead time.Duration `yaml:"ahead" default:"100ms" range:"10ms..1s"`
+	// How long a block may be kept; what is not spent then goes back.
+	Lease time.Duration `yaml:"lease" default:"500ms" range:"50ms..10s"`
 }
 
 // RedisMode names a way in which Redis is run.
