@@ -23,6 +23,8 @@ type Config struct {
 	Ready func() bool
 	// Metrics answers what Prometheus scrapes. Required.
 	Metrics http.Handler
+	// Debug answers below /debug/plimsoll, as package dump does. Nil: nobody.
+	Debug http.Handler
 	// Hosts are the names and addresses, beside those of loopback, that
 	// requests may name: others may be a page's attempt to be this host.
 	// Default none.
@@ -64,6 +66,9 @@ func New(c Config) (http.Handler, error) {
 	}
 	open.Get("/status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.Status()) })
 	open.Method(http.MethodGet, "/metrics", c.Metrics)
+	if c.Debug != nil {
+		open.Mount("/debug/plimsoll", c.Debug)
+	}
 	if c.API != nil {
 		c.API.mount(r)
 	}

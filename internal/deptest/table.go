@@ -100,6 +100,10 @@ var Floors = Table{
 			Why: "it shows and changes what the control state and the pipeline offer, for any plan",
 		},
 		{
+			Package: "admin/dump", Level: 5,
+			Why: "it shows in text what the pipeline and its figures tell, for any plan",
+		},
+		{
 			Package: "proxy", Level: 5,
 			Why: "a server is an edge with a socket; policy comes to it as a pipeline",
 		},
@@ -145,7 +149,7 @@ var Floors = Table{
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "proxy", "decision", "internal/load", "internal/otlptest", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision", "internal/load", "internal/otlptest", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
 		},
