@@ -109,6 +109,25 @@ func (g *GCRA) Take(d Debt, cost int64) (Debt, Result) {
 	return after, Result{OK: true, Remaining: g.remaining(after), ResetAfter: g.toDuration(uint64(after))}
 }
 
+// Pass is Take for who asks no more than whether it passes; Left tells the rest
+// of what passed.
+func (g *GCRA) Pass(d Debt, cost int64) (after Debt, ok bool) {
+	if cost < 0 || cost > g.burst {
+		return d, false
+	}
+	after = d + Debt(uint64(cost)*g.interval)
+	if after > Debt(g.capacity) {
+		return d, false
+	}
+	return after, true
+}
+
+// Left is how many tokens are left of a bucket that owes d, and how long it
+// takes to be full.
+func (g *GCRA) Left(d Debt) (remaining int64, reset time.Duration) {
+	return g.remaining(d), g.toDuration(uint64(d))
+}
+
 // Give returns cost tokens to a bucket that owes d, never above full. left is
 // what remained by now of the debt that the charge led to, After(debt, elapsed):
 // a bucket that refilled in the meantime has forgotten the charge, and gives

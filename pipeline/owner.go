@@ -60,12 +60,19 @@ var (
 // Key is whose state a request spends. It does not allocate for up to four
 // parts, and hashes nothing for a caller or an address alone.
 func (o Owner) Key(r *Request) store.Key {
-	switch len(o) {
-	case 0:
+	switch {
+	case len(o) == 0:
 		return everybody
-	case 1:
+	case len(o) > 1:
+	case o[0].Kind == ByCaller: // the rule
+		return r.Caller.ID
+	default:
 		return o[0].key(r)
 	}
+	return o.join(r)
+}
+
+func (o Owner) join(r *Request) store.Key {
 	var stack [4]store.Key
 	keys := stack[:0]
 	for _, part := range o {

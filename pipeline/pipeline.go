@@ -26,6 +26,7 @@ type Pipeline struct {
 	plan     atomic.Pointer[Plan]
 	store    *store.Guard
 	observer Observer
+	observed bool // somebody is the observer
 	logger   *slog.Logger
 	parallel []func(context.Context) error
 	clock    clock
@@ -48,7 +49,7 @@ func New(c Config) (*Pipeline, error) {
 	if c.MaxHeld > 0 {
 		p.maxHeld = int64(c.MaxHeld)
 	}
-	if p.observer == nil {
+	if p.observed = p.observer != nil; !p.observed {
 		p.observer = nobody{}
 	}
 	if p.logger == nil {
@@ -99,10 +100,12 @@ func (p *Pipeline) Acquire(ctx context.Context, r *Request) Decision {
 	if d.Verdict == Admit {
 		a.client = ctx
 		p.holders.add(r, held)
-	} else {
+	} else if a.holds() {
 		p.unwind(r, Result{Outcome: NotRun})
 	}
-	p.observer.Decided(r, d)
+	if p.observed {
+		p.observer.Decided(r, d)
+	}
 	return d
 }
 
@@ -121,7 +124,9 @@ func (p *Pipeline) Release(r *Request, result Result) {
 		}
 	}
 	p.unwind(r, result)
-	p.observer.Released(r, result)
+	if p.observed {
+		p.observer.Released(r, result)
+	}
 	r.admission.client = nil
 }
 
@@ -147,7 +152,8 @@ func (p *Pipeline) begin(r *Request) {
 		r.Cost = 1
 	}
 	a.batch.Now = r.Now
-	r.Detail, r.Waits = Detail{}, Waits{}
+	r.Detail = Detail{}
+	r.Waits = Waits{}
 }
 
 // clock counts from the moment it was made, on the monotonic clock alone:

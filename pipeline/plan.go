@@ -72,6 +72,7 @@ type Plan struct {
 	waiting int    // index of the entry that may wait, or -1
 	learn   []int  // entries that learn from how requests end
 	shadow  uint32 // entries in shadow, by index
+	takers  uint32 // entries that take something local
 }
 
 // entry is an Entry with what its stage can do, looked up once.
@@ -108,6 +109,9 @@ func NewPlan(entries ...Entry) (*Plan, error) {
 		return nil, err
 	}
 	for i := range p.entries {
+		if p.entries[i].taker != nil && p.entries[i].Mode != Off {
+			p.takers |= 1 << i
+		}
 		if p.entries[i].Mode == Shadow {
 			p.shadow |= 1 << i
 		}

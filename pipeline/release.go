@@ -7,6 +7,9 @@ import (
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
+// holds reports whether there is something to give back.
+func (a *admission) holds() bool { return a.held != 0 || a.granted || a.asking }
+
 // unwind gives back all that a request holds: local permits last in first out,
 // then the store's part.
 func (p *Pipeline) unwind(r *Request, result Result) {
@@ -29,7 +32,7 @@ func (p *Pipeline) releasePermits(r *Request, result Result, mode Mode) {
 	if mode == Shadow {
 		due &= a.plan.shadow
 	}
-	for !p.releaseEach(r, &due, result) {
+	for due != 0 && !p.releaseEach(r, &due, result) {
 		// An entry panicked; those that were taken before it are still due.
 	}
 }
@@ -106,10 +109,10 @@ func (p *Pipeline) giveBack(r *Request, result Result, concerned groups) {
 		if now == 0 {
 			now = p.Now()
 		}
-		returns = append(returns, store.Return{
-			ID: a.batch.ID, Owner: c.Owner, Limit: c.Limit, Handle: a.batch.Grants[i].Handle,
-			At: a.batch.Now, Now: max(now, a.batch.Now), Tokens: back,
-		})
+		returns = append(returns, store.Return{}) // filled where it lies: to copy it costs as much as to give it back
+		b := &returns[len(returns)-1]
+		b.ID, b.Owner, b.Limit, b.Handle = a.batch.ID, c.Owner, c.Limit, a.batch.Grants[i].Handle
+		b.At, b.Now, b.Tokens = a.batch.Now, max(now, a.batch.Now), back
 	}
 	a.returns = returns
 	switch {

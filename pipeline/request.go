@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"math/bits"
 	"math/rand/v2"
 	"net/netip"
 	"sync/atomic"
@@ -102,13 +103,17 @@ func (r *Request) Gone() bool { return r.admission.client != nil && r.admission.
 // has none, for to draw one is a tenth of its cost.
 func (r *Request) ID() store.ID { return r.admission.identify() }
 
+// identify draws an id, once in each use. What is drawn at random is how a
+// Request begins; each further use has another hash of it.
 func (a *admission) identify() store.ID {
 	id := &a.batch.ID
-	if id.Lo == 0 {
-		id.Lo = rand.Uint64()
+	if id.Hi == 0 {
+		id.Hi, a.draw = rand.Uint64()|1, rand.Uint64()
 	}
-	if id.Hi == 0 { // the same for as long as the request is used again
-		id.Hi = rand.Uint64()
+	if id.Lo == 0 {
+		a.draw += 0x9e3779b97f4a7c15
+		hi, lo := bits.Mul64(a.draw^id.Hi, 0xbf58476d1ce4e5b9)
+		id.Lo = (hi ^ lo) | 1
 	}
 	return *id
 }
@@ -117,10 +122,14 @@ func (a *admission) identify() store.ID {
 func (r *Request) Reset() {
 	// Field by field, because half of a request is scratch that Acquire
 	// overwrites: to clear all of it is a tenth of a decision.
-	r.Subject, r.Caller, r.Address = match.Subject{}, Caller{}, netip.Addr{}
+	r.Subject = match.Subject{}
+	r.Caller = Caller{}
+	r.Address = netip.Addr{}
 	r.Class, r.Cohort, r.Cost = 0, 0, 0
 	r.Now, r.Deadline, r.NoWait = 0, 0, false
-	r.Trace, r.Waits, r.Detail = Trace{}, Waits{}, Detail{}
+	r.Trace = Trace{}
+	r.Waits = Waits{}
+	r.Detail = Detail{}
 	r.admission.plan, r.admission.detached = nil, false
 	r.admission.batch.ID.Lo = 0
 }
@@ -144,6 +153,7 @@ type admission struct {
 	held    uint32 // entries whose permits are held, by index
 	permits [maxEntries]Permit
 
+	draw    uint64        // what the next id is made of
 	batch   store.Batch   // scratch: claims and grants live here, or each request would allocate them
 	delay   time.Duration // how long leaky buckets hold the request
 	granted bool          // batch holds grants that have to be settled

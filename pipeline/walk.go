@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"runtime/debug"
 	"slices"
 
@@ -70,35 +71,46 @@ func (p *Pipeline) claim(r *Request, e *entry) Decision {
 			c.Group = store.Shadow
 		}
 	}
-	var g store.Grant
-	if i, denied := p.store.DeniedAny(claims[from:], r.Now, &g); denied {
-		c := &claims[from+i]
-		r.Detail.refused(c, &g)
-		return Refuse(reasonOf(c, &g))
+	if !p.store.Remembers(r.Now) {
+		return Decision{}
 	}
-	return Decision{}
+	return p.remembered(r, claims[from:])
+}
+
+// remembered refuses claims that are remembered to have been refused.
+func (p *Pipeline) remembered(r *Request, claims []store.Claim) Decision {
+	var g store.Grant
+	i, denied := p.store.DeniedAny(claims, r.Now, &g)
+	if !denied {
+		return Decision{}
+	}
+	r.Detail.refused(&claims[i], &g)
+	return Refuse(reasonOf(&claims[i], &g))
 }
 
 // take takes the local permits in order.
 func (p *Pipeline) take(ctx context.Context, r *Request) {
 	a := &r.admission
-	for ; a.cursor < len(a.plan.entries); a.cursor++ {
+	for left := a.plan.takers >> a.cursor << a.cursor; left != 0; left &= left - 1 {
+		a.cursor = bits.TrailingZeros32(left)
 		e := &a.plan.entries[a.cursor]
-		if e.taker == nil || e.off() || e.Mode == Shadow && !a.virtual {
+		if e.off() || e.Mode == Shadow && !a.virtual {
 			continue
 		}
-		kept := r.Detail
-		r.NoWait = e.Mode == Shadow
+		var kept Detail
+		if r.NoWait = e.Mode == Shadow; r.NoWait {
+			kept = r.Detail
+		}
 		d := e.taker.Take(ctx, r)
-		if d.Verdict != Admit {
-			if p.refused(r, a.cursor, d) {
-				return
-			}
-			r.Detail = kept
+		if d.Verdict == Admit {
+			a.permits[a.cursor] = d.Permit
+			a.held |= 1 << a.cursor
 			continue
 		}
-		a.permits[a.cursor] = d.Permit
-		a.held |= 1 << a.cursor
+		if p.refused(r, a.cursor, d) {
+			return
+		}
+		r.Detail = kept
 	}
 }
 

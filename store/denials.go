@@ -23,8 +23,8 @@ import (
 // refusal on its way here is the exception: until the second is over, it may
 // deny as long as those tokens take to come.
 type denials struct {
-	slots   [denialSlots]denial // first, so that each lies in one cache line
-	horizon atomic.Int64        // no refusal holds after it; so most looks read one word
+	horizon atomic.Int64         // no refusal holds after it; so most looks read one word
+	slots   *[denialSlots]denial // by itself, so that each lies in one cache line
 }
 
 const (
@@ -52,6 +52,8 @@ type denial struct {
 	cost    atomic.Int64
 	reset   atomic.Int64
 }
+
+func newDenials() *denials { return &denials{slots: new([denialSlots]denial)} }
 
 func (d *denials) at(owner Key, l *Limit) (*denial, uint64) {
 	h := owner.Lo ^ l.ID

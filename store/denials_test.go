@@ -108,7 +108,7 @@ func drawLimit(t *rapid.T, name string) *Limit {
 func TestADenialIsWhatTheDriverWouldSay(t *testing.T) {
 	remembered := 0
 	rapid.Check(t, func(t *rapid.T) {
-		d, owner, l := &denials{}, KeyOf("a"), drawLimit(t, "l")
+		d, owner, l := newDenials(), KeyOf("a"), drawLimit(t, "l")
 		b, now := bucketOf(l), int64(time.Hour)
 		b.spend(l, now, l.Burst)
 		seen := map[uint64]bool{l.Fingerprint: true}
@@ -172,7 +172,7 @@ func claimOf(t *rapid.T, d *denials, b *bucket, c Claim, now int64) bool {
 // admits, and not much earlier.
 func TestTheWaitOfADenialIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, l, owner := &denials{}, drawLimit(t, "l"), KeyOf("a")
+		d, l, owner := newDenials(), drawLimit(t, "l"), KeyOf("a")
 		b, now := bucketOf(l), int64(time.Hour)
 		b.spend(l, now, rapid.Int64Range(1, l.Burst).Draw(t, "spent"))
 		first := rapid.Int64Range(1, l.Burst).Draw(t, "first")
@@ -199,7 +199,7 @@ func TestASmallerCostIsKnownOfATokenBucket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d denials
+	d := newDenials()
 	owner, now := KeyOf("a"), int64(time.Hour)
 	d.remember(&Claim{Owner: owner, Limit: l, Cost: 5}, &Grant{RetryAfter: 10 * time.Second}, now)
 	for cost, want := range map[int64]time.Duration{1: 6, 4: 9, 5: 10, 8: 13} {
@@ -218,7 +218,7 @@ func TestADenialIsAskedAgainAfterASecond(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d denials
+	d := newDenials()
 	now := int64(time.Hour)
 	c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
 	d.remember(&c, &Grant{RetryAfter: 20 * time.Hour}, now)
@@ -239,7 +239,7 @@ func TestADenialOfAClockAheadIsNotHeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ahead, want := range map[time.Duration]bool{0: true, time.Millisecond: true, 2 * time.Second: false, time.Hour: false, math.MaxInt64 - 5*time.Hour: false} {
-		var d denials
+		d := newDenials()
 		now := int64(time.Hour)
 		c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
 		d.remember(&c, &Grant{RetryAfter: 3 * time.Second}, now+int64(ahead))
@@ -278,7 +278,7 @@ func TestFullSlotsAreRememberedForAMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d denials
+	d := newDenials()
 	c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
 	now := int64(time.Hour)
 	full := func() { d.remember(&c, &Grant{ResetAfter: time.Second}, now) }
@@ -310,7 +310,7 @@ func TestWhatIsNotRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, wait := range []time.Duration{0, Never, -5} {
-		var d denials
+		d := newDenials()
 		c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
 		d.remember(&c, &Grant{RetryAfter: wait}, 1)
 		if _, denied := d.find(c.Owner, l, 1, 1); denied {
@@ -324,7 +324,7 @@ func TestACostTooLargeErasesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d denials
+	d := newDenials()
 	c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
 	d.remember(&c, &Grant{RetryAfter: time.Second}, 1)
 	c.Cost = 100
@@ -339,7 +339,7 @@ func TestWhatIsBeingWrittenIsNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d denials
+	d := newDenials()
 	c := Claim{Owner: KeyOf("a"), Limit: l, Cost: 1}
 	d.remember(&c, &Grant{RetryAfter: time.Second}, 1)
 	e, _ := d.at(c.Owner, l)
@@ -352,7 +352,7 @@ func TestWhatIsBeingWrittenIsNotRead(t *testing.T) {
 // TestDenialsDoNotOverflow takes every figure from its whole range.
 func TestDenialsDoNotOverflow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var d denials
+		d := newDenials()
 		l := &Limit{
 			Algorithm: rapid.SampledFrom([]Algorithm{TokenBucket, FixedWindow}).Draw(t, "algorithm"),
 			Rate:      limit.Per(1, time.Duration(rapid.Int64Range(1, math.MaxInt64/4).Draw(t, "period"))),
@@ -380,7 +380,7 @@ func TestDenialsDoNotOverflow(t *testing.T) {
 // TestDenialsInARace reads while two owners' refusals and refunds are written:
 // what is found is never mixed from two of them.
 func TestDenialsInARace(t *testing.T) {
-	var d denials
+	d := newDenials()
 	short, err := NewTokens("l", FixedWindow, limit.Per(10, time.Second), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -407,7 +407,7 @@ func TestDenialsInARace(t *testing.T) {
 }
 
 func TestDenialsAllocateNothing(t *testing.T) {
-	var d denials
+	d := newDenials()
 	l, err := NewTokens("l", TokenBucket, limit.Per(1, time.Second), 10)
 	if err != nil {
 		t.Fatal(err)
@@ -438,14 +438,14 @@ func BenchmarkDenied(b *testing.B) {
 			d.find(owners[i%len(owners)], l, 1, 1)
 		}
 	}
-	b.Run("nothing denied", func(b *testing.B) { run(b, &denials{}) })
+	b.Run("nothing denied", func(b *testing.B) { run(b, newDenials()) })
 	b.Run("another denied", func(b *testing.B) {
-		d := &denials{}
+		d := newDenials()
 		d.remember(&Claim{Owner: KeyOf("x"), Limit: l, Cost: 1}, &Grant{RetryAfter: time.Second}, 1)
 		run(b, d)
 	})
 	b.Run("all denied", func(b *testing.B) {
-		d := &denials{}
+		d := newDenials()
 		for _, o := range owners {
 			d.remember(&Claim{Owner: o, Limit: l, Cost: 1}, &Grant{RetryAfter: time.Second}, 1)
 		}

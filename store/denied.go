@@ -2,6 +2,10 @@ package store
 
 import "time"
 
+// Remembers reports whether there is any refusal to remember at a moment: the
+// first question of every look, and mostly the last.
+func (g *Guard) Remembers(now int64) bool { return !g.denials.none(now) }
+
 // DeniedAny answers from memory whether one of several claims would be refused
 // now, and which of them has to wait longest: waiting that out is worth a try,
 // waiting out another is not. The refusal is written to grant. It costs a
@@ -14,14 +18,16 @@ func (g *Guard) DeniedAny(claims []Claim, now int64, grant *Grant) (i int, denie
 }
 
 func (d *denials) any(claims []Claim, now int64, grant *Grant) (i int, denied bool) {
-	var known Grant
+	var another Grant
+	to := grant
 	for j := range claims {
 		c := &claims[j]
-		if !d.answers(c.Owner, c.Limit, c.Cost, now, &known) {
-			continue
-		}
-		if !denied || longer(known.RetryAfter, grant.RetryAfter) {
-			i, denied, *grant = j, true, known
+		switch {
+		case !d.answers(c.Owner, c.Limit, c.Cost, now, to):
+		case !denied:
+			i, denied, to = j, true, &another
+		case longer(another.RetryAfter, grant.RetryAfter):
+			i, *grant = j, another
 		}
 	}
 	return i, denied

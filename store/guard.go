@@ -124,7 +124,7 @@ type Guard struct {
 // NewGuard puts a guard around a driver. It starts nothing: background work is
 // Run's.
 func NewGuard(d Driver, c GuardConfig) *Guard {
-	g := &Guard{driver: d, config: c.complete(), denials: new(denials)}
+	g := &Guard{driver: d, config: c.complete(), denials: newDenials()}
 	if _, inProcess := d.(InProcess); !inProcess {
 		g.remote = newRemote(d, &g.config)
 		g.remote.lease(g)

@@ -16,7 +16,7 @@ func TestARememberedRefusalSaysWhatIsLeft(t *testing.T) {
 	owner := KeyOf("someone")
 	now := int64(time.Hour)
 	for left := range int64(20) {
-		var d denials
+		d := newDenials()
 		wait := time.Duration(20-left) * 100 * time.Millisecond
 		d.remember(&Claim{Owner: owner, Limit: l, Cost: 20}, &Grant{Remaining: left, RetryAfter: wait}, now)
 		for _, later := range []int64{0, 1, int64(100*time.Millisecond) - 1} {

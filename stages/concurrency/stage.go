@@ -103,7 +103,7 @@ func (s *Stage) Claims(r *pipeline.Request, claims []store.Claim) []store.Claim 
 		if rule.adaptive != nil && c == &rule.slots {
 			l = rule.adaptive.limit.Load()
 		}
-		claims = append(claims, store.Claim{Owner: rule.owner.Key(r), Limit: l, Cost: 1})
+		claims = store.AppendClaim(claims, rule.owner.Key(r), l, 1)
 	}
 	return claims
 }
@@ -113,7 +113,7 @@ func (s *Stage) StreamClaims(r *pipeline.Request, claims []store.Claim) []store.
 	for _, i := range s.byRoute[s.table.Resolve(&r.Subject)] {
 		rule := &s.rules[i]
 		if c, meant := rule.capsFor(r); meant && c.stream != nil {
-			claims = append(claims, store.Claim{Owner: rule.owner.Key(r), Limit: c.stream, Cost: 1})
+			claims = store.AppendClaim(claims, rule.owner.Key(r), c.stream, 1)
 		}
 	}
 	return claims

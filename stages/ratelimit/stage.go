@@ -107,7 +107,7 @@ func (s *Stage) Claims(r *pipeline.Request, claims []store.Claim) []store.Claim 
 			continue
 		}
 		if cost := rule.costOf(r, route); cost > 0 {
-			claims = append(claims, store.Claim{Owner: rule.owner.Key(r), Limit: l, Cost: cost})
+			claims = store.AppendClaim(claims, rule.owner.Key(r), l, cost)
 		}
 	}
 	return claims

@@ -55,8 +55,7 @@ func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 		return pipeline.Decision{}
 	}
 	class := r.Class.Index()
-	slow, strain := s.state.levels()
-	if level := max(slow, strain); level > float64(class) && r.Cohort.Shed(shed(level, class)) {
+	if level := s.state.dropped(); level > float64(class) && r.Cohort.Shed(shed(level, class)) {
 		return s.drop(r, class)
 	}
 	inFlight := s.state.slots.total()

@@ -15,8 +15,13 @@ import (
 // queue, the limit, the level. It outlives the stages that are made on it. Use
 // NewState. All methods are safe for concurrent use.
 type State struct {
-	slots   slots
-	limit   atomic.Int64  // the reduced limit, or unlimited
+	// One line of memory: what each request that begins or ends writes, and
+	// what it reads to do so.
+	slots slots
+	limit atomic.Int64  // the reduced limit, or unlimited
+	drops atomic.Uint64 // bits of the higher of level and strain
+	meter meter
+
 	level   atomic.Uint64 // bits of the slow layer's level
 	strain  atomic.Uint64 // bits of the strain
 	asking  [priority.Count]atomic.Int32
@@ -26,7 +31,6 @@ type State struct {
 	streams gauge
 	exempt  gauge
 	refused refusals
-	meter   meter
 	clock   clock
 	history timeline
 
@@ -117,6 +121,11 @@ func (s *State) ahead(class int) (n int) {
 	return n
 }
 
+// dropped is the higher of the levels.
+func (s *State) dropped() float64 { return math.Float64frombits(s.drops.Load()) }
+
+func (s *State) setDrops() { s.drops.Store(math.Float64bits(max(s.levels()))) }
+
 // levels are what drops cohorts now: the level of the slow layer, and strain.
 func (s *State) levels() (slow, strain float64) {
 	return math.Float64frombits(s.level.Load()), math.Float64frombits(s.strain.Load())
@@ -196,6 +205,7 @@ func (s *State) setStrain(next strain, now int64) {
 	from := s.strained
 	s.strained = next
 	s.strain.Store(math.Float64bits(float64(next)))
+	s.setDrops()
 	if from != next {
 		s.history.note(step(Strain, RunQueue, s.measured.backlog.delay.Seconds(), float64(from), float64(next)).at(now))
 	}
@@ -241,6 +251,7 @@ func (s *State) setLevel(next level, signal Signal, value float64, now int64) {
 	from := s.slow.value
 	s.slow = next
 	s.level.Store(math.Float64bits(next.value))
+	s.setDrops()
 	if from != next.value {
 		s.history.note(step(Level, signal, value, from, next.value).at(now))
 	}

@@ -51,8 +51,9 @@ func (e *entry) lock() (word uint64) {
 }
 
 // spins is how often a lock is tried before the processor is given to another
-// goroutine: a holder needs some ten nanoseconds unless it was interrupted.
-const spins = 32
+// goroutine: some hundred nanoseconds. A holder needs less unless it was
+// interrupted, and to give the processor up costs more.
+const spins = 256
 
 // table is an open-addressing table with linear probing. Entries are found
 // without a lock; the shard's mutex is held to enter one.

@@ -105,13 +105,19 @@ func (s *Store) grantOne(b *store.Batch, i int, g *grant) bool {
 		return false
 	}
 	l := c.Limit
-	d, r := l.GCRA.Take(l.GCRA.Owed(limit.Bucket{Debt: limit.Debt(g.word), At: g.entry.extra}, b.Now), c.Cost)
-	if !r.OK {
+	d, ok := l.GCRA.Pass(l.GCRA.Owed(limit.Bucket{Debt: limit.Debt(g.word), At: g.entry.extra}, b.Now), c.Cost)
+	if !ok {
 		return false
 	}
 	g.next, g.extra = uint64(d), b.Now
-	answer(&b.Grants[i], &r, uint64(d))
+	passed(&b.Grants[i], &l.GCRA, d)
 	return true
+}
+
+// passed writes the grant of a bucket that owes d then.
+func passed(g *store.Grant, of *limit.GCRA, d limit.Debt) {
+	g.OK, g.RetryAfter, g.Delay, g.Handle = true, 0, 0, uint64(d)
+	g.Remaining, g.ResetAfter = of.Left(d)
 }
 
 func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Grant) bool {
@@ -135,4 +141,33 @@ func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Gr
 	g.next = g.word + 1
 	to.OK, to.Remaining, to.RetryAfter, to.ResetAfter, to.Delay, to.Handle = true, c.Limit.Max-held-1, 0, 0, 0, uint64(n)
 	return true
+}
+
+// letGoAtOnce takes a slot from its holder where that is all there is to do:
+// the rule, as settle does it, and nothing where there is more.
+func (s *Store) letGoAtOnce(r *store.Return) bool {
+	k, told := s.keyOf(r), uint32(r.Handle)
+	at := site{shard: &s.shards[k.shard]}
+	if at.table = at.shard.table.Load(); at.table == nil || !at.shard.holders.known(told) {
+		return false
+	}
+	slot := at.table.find(k.print)
+	if slot < 0 {
+		return false
+	}
+	at.entry = &at.table.slots[slot]
+	word, ok := at.lock(k.print)
+	if !ok {
+		return false
+	}
+	e, h := at.entry, at.shard.holders.at(told)
+	held := r.Now < e.extra && h.print.Load() == k.print && h.mark == s.hasher.markOf(r.ID)
+	if held {
+		h.print.Store(0)
+		if word--; countOf(word) == 0 {
+			e.extra = r.Now
+		}
+	}
+	e.word.Store(word)
+	return held
 }

@@ -27,11 +27,14 @@ const reserved = 1 << 63
 
 // holders are the holders of a shard's slots, by number from 1, in blocks that
 // never move.
-type holders struct{ blocks atomic.Pointer[[]*block] }
+type holders struct{ blocks atomic.Pointer[blocks] }
 
 const blockSize = 64
 
-type block [blockSize]holder
+type (
+	blocks []*block
+	block  [blockSize]holder
+)
 
 func (hs *holders) at(n uint32) *holder {
 	return &(*hs.blocks.Load())[n/blockSize][n%blockSize]
@@ -43,22 +46,35 @@ func (hs *holders) known(n uint32) bool {
 	return n != 0 && blocks != nil && int(n/blockSize) < len(*blocks)
 }
 
-// tries is how many holders are looked at for a free one. Where none of so many
-// is free, most are taken, and more are made.
-const tries = 16
+// nearby is how many holders are looked at where the last one of the same print
+// was probably found, and tries how many elsewhere. Where none of so many is
+// free, most are taken, and more are made.
+const (
+	nearby = 4
+	tries  = 16
+)
 
 // take makes a free holder that of a print, or returns 0 if it finds none. It
-// waits for nobody. Where the search begins is chance, so that those who search
-// at once seldom meet.
+// waits for nobody. It looks at first where the print says, which is in the
+// processor's cache if the owner was here lately, and then where chance says,
+// so that those who search at once seldom meet.
 func (hs *holders) take(print, chance uint64) uint32 {
 	blocks := hs.blocks.Load()
 	if blocks == nil {
 		return 0
 	}
-	which, _ := bits.Mul64(chance, uint64(len(*blocks)))
-	b := (*blocks)[which]
+	if n := (*blocks).take(print, print<<(64-printBits)|print, nearby); n != 0 {
+		return n
+	}
+	return (*blocks).take(print, chance, tries)
+}
+
+// take tries some holders, from a place on that is a share of 2^64.
+func (bs blocks) take(print, from uint64, tries int) uint32 {
+	which, _ := bits.Mul64(from, uint64(len(bs)))
+	b := bs[which]
 	for i := range uint64(tries) {
-		n := (chance + i) % blockSize
+		n := (from + i) % blockSize
 		if n |= which * blockSize; n != 0 && b[n%blockSize].print.CompareAndSwap(0, print) {
 			return uint32(n)
 		}
@@ -82,20 +98,20 @@ func (sh *shard) reserve() uint32 {
 func (hs *holders) release(n uint32) { hs.at(n).print.Store(0) }
 
 // moreHolders doubles the holders, unless somebody did so since known was read.
-func (sh *shard) moreHolders(known *[]*block) {
+func (sh *shard) moreHolders(known *blocks) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.holders.blocks.Load() != known {
 		return
 	}
-	blocks := []*block{new(block)}
+	more := blocks{new(block)}
 	if known != nil {
-		blocks = append(*known, make([]*block, len(*known))...)
+		more = append(*known, make(blocks, len(*known))...)
 		for i := range *known {
-			blocks[len(*known)+i] = new(block)
+			more[len(*known)+i] = new(block)
 		}
 	}
-	sh.holders.blocks.Store(&blocks)
+	sh.holders.blocks.Store(&more)
 }
 
 // An entry's slots are told by its word, how many are held, and its extra, a

@@ -31,9 +31,17 @@ func newHasher(shards int) (h hasher) {
 }
 
 func (h *hasher) key(owner store.Key, limit uint64) key {
-	sum := mix(mix(owner.Hi^h.seed[0], owner.Lo^h.seed[1])^h.seed[2], limit^h.seed[3])
-	return key{shard: sum & h.mask, print: max(sum>>16, 1)}
+	who := mix(owner.Hi^h.seed[0], owner.Lo^h.seed[1])
+	what := mix(who^h.seed[2], limit^h.seed[3])
+	return key{shard: who & h.mask, print: max(who>>(64-nearBits)<<(printBits-nearBits)|what>>(64-printBits+nearBits), 1)}
 }
+
+// A print's first bits are the owner's: what one request asks for lies in one
+// shard, and in one place of its table, and is fetched at once.
+const (
+	printBits = 48
+	nearBits  = 12
+)
 
 // overflow is the key that the keys of a limit share when there is no room. It
 // is in the last shard, which has nothing else and is not bounded.

@@ -13,6 +13,9 @@ import (
 func (s *Store) Return(_ context.Context, returns []store.Return) (err error) {
 	for i := range returns {
 		r := &returns[i]
+		if r.Limit.Kind == store.Slots && s.letGoAtOnce(r) {
+			continue
+		}
 		if e := s.settle(r); e != nil {
 			err = errors.Join(err, fmt.Errorf("memstore: return %s: %w", r.Limit.Name, e))
 		}

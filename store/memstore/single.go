@@ -33,9 +33,15 @@ func (s *Store) decideOne(c *store.Claim, now int64, g *store.Grant) bool {
 		return false
 	}
 	if l.Algorithm == store.TokenBucket {
-		d, r := l.GCRA.Take(l.GCRA.Owed(limit.Bucket{Debt: limit.Debt(word), At: e.extra}, now), c.Cost)
+		owed := l.GCRA.Owed(limit.Bucket{Debt: limit.Debt(word), At: e.extra}, now)
+		d, ok := l.GCRA.Pass(owed, c.Cost)
 		e.extra = now
 		e.word.Store(uint64(d))
+		if ok {
+			passed(g, &l.GCRA, d)
+			return true
+		}
+		_, r := l.GCRA.Take(owed, c.Cost)
 		answer(g, &r, uint64(d))
 		return true
 	}
