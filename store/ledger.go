@@ -223,8 +223,11 @@ func (l *Ledger) grant(w *worker, s *sums, learning bool) float64 {
 	if w.report.Draining {
 		return granted(nonCritical(&w.report.InFlight), budget, others)
 	}
+	if learning && w.brought > 0 {
+		return w.brought
+	}
 	if learning {
-		return max(w.brought, granted(ownShare(&w.report, budget), budget, others))
+		return granted(ownShare(&w.report, budget), budget, others)
 	}
 	share := fair(budget-s.leaving, s.demands, s.limits)[slices.Index(s.workers, w)]
 	return granted(share, budget, others)
