@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ type checks struct {
 	twins   map[store.Key]*twin
 	owners  map[store.ID]store.Key // of the slots that are held
 	locals  map[store.ID]*worker   // requests that were granted on the embedded store
-	shares  map[localKey]*bucket
+	shares  map[localKey]*localShare
 	losses  int       // of data, since the beginning
 	stepped bool      // the store's clock was set: buckets are no longer comparable
 	lostAt  time.Time // when data was lost last
@@ -32,6 +33,12 @@ type checks struct {
 type localKey struct {
 	worker *worker
 	owner  store.Key
+}
+
+// localShare is what a worker has granted one owner by itself.
+type localShare struct {
+	bucket
+	workers int // that it shared with when it was asked last
 }
 
 // moment is a figure and when it was heard.
@@ -47,7 +54,7 @@ func newChecks(w *world) (*checks, error) {
 	}
 	return &checks{
 		world: w, tokens: tokens, slots: slots, rate: float64(tokens.Rate.Count) / tokens.Rate.Period.Seconds(),
-		twins: map[store.Key]*twin{}, owners: map[store.ID]store.Key{}, locals: map[store.ID]*worker{}, shares: map[localKey]*bucket{},
+		twins: map[store.Key]*twin{}, owners: map[store.ID]store.Key{}, locals: map[store.ID]*worker{}, shares: map[localKey]*localShare{},
 	}, nil
 }
 
@@ -206,35 +213,52 @@ func (c *checks) ended(r *pipeline.Request) {
 	}
 }
 
-// grantedLocally checks the share of a worker that goes by itself: B/N + R/N·D.
-func (c *checks) grantedLocally(w *worker, b *store.Batch) {
+// decidedLocally checks the share of a worker that goes by itself: B/N + R/N·D.
+func (c *checks) decidedLocally(w *worker, b *store.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range b.Grants {
-		if !b.Grants[i].OK {
-			return
-		}
+	granted := !slices.ContainsFunc(b.Grants, func(g store.Grant) bool { return !g.OK })
+	if granted {
+		c.locals[b.ID] = w
 	}
-	c.locals[b.ID] = w
 	for i := range b.Claims {
 		claim := &b.Claims[i]
 		if claim.Limit.ID != c.tokens.ID {
 			continue
 		}
 		key := localKey{w, claim.Owner}
-		if c.shares[key] == nil {
-			c.shares[key] = new(bucket)
+		workers, burst := c.shareNow(key, b.Now)
+		if granted {
+			c.shareSpent(key, float64(claim.Cost), burst, workers)
 		}
-		workers := max(1, w.workers())
-		share := max(1, float64(c.tokens.Burst/int64(workers)))
-		level := c.shares[key]
-		level.to(b.Now, c.rate/float64(workers))
-		level.level += float64(claim.Cost)
-		const rounding = 1e-3
-		if level.level > share+rounding {
-			c.world.journal.violate("rate", "worker %d, by itself, granted caller %s %.3f tokens more than its share of B/%d + R/%d·D",
-				w.place+1, c.world.callerName(claim.Owner), level.level-share, workers, workers)
-		}
+	}
+}
+
+// shareNow brings a worker's share to a moment. What is spent carries over when
+// the number of workers changes, but is never more than the smaller share: to
+// forget the rest once is the price of such a change.
+func (c *checks) shareNow(key localKey, now int64) (workers int, burst float64) {
+	s := c.shares[key]
+	workers, most := key.worker.workers()
+	if s == nil {
+		s = &localShare{workers: workers}
+		c.shares[key] = s
+	}
+	s.to(now, c.rate/float64(min(workers, s.workers)))
+	if most = max(most, s.workers); workers < most || s.workers < workers {
+		s.level = min(s.level, max(1, float64(c.tokens.Burst/int64(most))))
+	}
+	s.workers = workers
+	return workers, max(1, float64(c.tokens.Burst/int64(workers)))
+}
+
+func (c *checks) shareSpent(key localKey, cost, burst float64, workers int) {
+	s := c.shares[key]
+	s.level += cost
+	const rounding = 1e-3
+	if s.level > burst+rounding {
+		c.world.journal.violate("rate", "worker %d, by itself, granted caller %s %.3f tokens more than its share of B/%d + R/%d·D",
+			key.worker.place+1, c.world.callerName(key.owner), s.level-burst, workers, workers)
 	}
 }
 
@@ -256,7 +280,6 @@ func (c *checks) leased(w *worker, r *store.Report, v *store.View) {
 	reserve := c.world.scenario.setup.reserve
 	budget := max(0, (1-reserve)*v.Capacity-v.InFlight[priority.Critical.Index()])
 	now := time.Now()
-	w.heardOf(v)
 	c.mu.Lock()
 	c.budgets = append(c.budgets, moment{now, budget})
 	for len(c.budgets) > 0 && now.Sub(c.budgets[0].at) > 10*time.Second {
@@ -269,7 +292,7 @@ func (c *checks) leased(w *worker, r *store.Report, v *store.View) {
 		}
 	}
 	c.mu.Unlock()
-	if v.Lease <= 0 || r.Draining {
+	if v.Lease <= 0 || r.Draining || v.Learning && r.Lease == 0 {
 		return
 	}
 	others := c.world.leasesInUse(w)

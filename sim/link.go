@@ -57,17 +57,41 @@ func (l *link) Renew(_ context.Context, held []store.Return) error {
 	return l.exchange(renewing, func() error { return l.shared.renew(l.worker, own) })
 }
 
-// Sync exchanges a heartbeat.
-func (l *link) Sync(_ context.Context, r store.Report) (v store.View, err error) {
-	var answer store.View
-	err = l.exchange(syncing, func() (err error) {
-		answer, err = l.shared.sync(l.worker, r)
-		return err
-	})
-	if err != nil {
-		return v, err
+// Sync exchanges a heartbeat, in two trips or, where workers meet, some more.
+func (l *link) Sync(ctx context.Context, r store.Report) (store.View, error) {
+	for ctx.Err() == nil {
+		answer := new(swapped)
+		err := l.exchange(reading, func() error {
+			answer.version, answer.now = l.shared.readLedger()
+			return nil
+		})
+		if err != nil {
+			return store.View{}, err
+		}
+		version := answer.version
+		r.Now = answer.now
+		answer = new(swapped) // the server may write to the old one after all hope is lost
+		err = l.exchange(swapping, func() (err error) {
+			answer.view, answer.done, err = l.shared.swapLedger(l.worker, version, r)
+			return err
+		})
+		switch {
+		case err != nil:
+			return store.View{}, err
+		case answer.done:
+			l.worker.heardOf(&answer.view)
+			return answer.view, nil
+		}
 	}
-	return answer, nil
+	return store.View{}, ctx.Err()
+}
+
+// swapped is what the two trips of a heartbeat bring back.
+type swapped struct {
+	version uint64
+	now     int64
+	view    store.View
+	done    bool
 }
 
 // exchange carries a call to the store and its answer back.
@@ -147,7 +171,8 @@ const (
 	claiming uint64 = iota
 	returning
 	renewing
-	syncing
+	reading
+	swapping
 )
 
 // dice are those of a call, by its kind and moment.

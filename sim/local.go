@@ -20,7 +20,7 @@ func newLocal(w *worker) local { return local{newMemory(), w} }
 func (l local) Claim(ctx context.Context, b *store.Batch) error {
 	err := l.Store.Claim(ctx, b)
 	if err == nil {
-		l.worker.world.checks.grantedLocally(l.worker, b)
+		l.worker.world.checks.decidedLocally(l.worker, b)
 	}
 	return err
 }

@@ -21,6 +21,7 @@ type shared struct {
 	paused  chan struct{} // closed when it is resumed; nil while it runs
 	clock   serverClock
 	resets  uint64 // of connections
+	ledger  uint64 // how often the ledger was written
 }
 
 // network is the way to the store.
@@ -99,6 +100,7 @@ func (s *shared) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resets++
+	s.ledger++
 	s.memory = newMemory()
 	s.checks.dataLost()
 }
@@ -153,15 +155,26 @@ func (s *shared) renew(w *worker, held []store.Return) error {
 	return s.memory.Renew(context.Background(), own)
 }
 
-func (s *shared) sync(w *worker, r store.Report) (store.View, error) {
+// readLedger is the first trip of a heartbeat.
+func (s *shared) readLedger() (version uint64, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.Now = s.clock.now()
-	v, err := s.memory.Sync(context.Background(), r)
+	return s.ledger, s.clock.now()
+}
+
+// swapLedger is the second: the report counts if nobody else's came between.
+func (s *shared) swapLedger(w *worker, version uint64, r store.Report) (v store.View, swapped bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version != s.ledger {
+		return v, false, nil
+	}
+	s.ledger++
+	v, err = s.memory.Sync(context.Background(), r)
 	if err == nil {
 		s.checks.leased(w, &r, &v)
 	}
-	return v, err
+	return v, true, err
 }
 
 var (

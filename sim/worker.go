@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,8 +127,8 @@ func (w *worker) run() {
 	w.world.background.Go(func() { _ = w.member.Run(ctx) })
 }
 
-// heardOf notes an answer on its way to the worker: with how many it shares
-// its limits if it hears it.
+// heardOf notes an answer to the worker: with how many it shares its limits,
+// unless the answer is too late for the guard.
 func (w *worker) heardOf(v *store.View) {
 	n := v.Live
 	if v.LowTrust {
@@ -142,12 +143,13 @@ func (w *worker) heardOf(v *store.View) {
 	last[2], last[1], last[0] = last[1], last[0], max(n, 1)
 }
 
-// workers is the least number of workers that this one may believe in: some of
-// what it was told may not have reached it.
-func (w *worker) workers() int {
+// workers are the least and the largest number of workers that this one may
+// have believed in of late: some of what it was told may have been too late.
+func (w *worker) workers() (least, most int) {
 	w.believed.mu.Lock()
 	defer w.believed.mu.Unlock()
-	return max(1, min(w.believed.last[0], w.believed.last[1], w.believed.last[2]))
+	last := w.believed.last[:]
+	return max(1, slices.Min(last)), max(1, slices.Max(last))
 }
 
 // death is when the process died, if it did.

@@ -1,0 +1,8 @@
+//go:build !race
+
+package sim
+
+const (
+	few  = 40
+	race = false
+)
