@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
-	"github.com/plimsoll-go/plimsoll/control"
 )
 
 // Run serves until the context ends, and then drains: no new connections,
@@ -56,9 +55,10 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	if p.watcher != nil {
 		group.Go(func() { p.report(p.watcher.Run(background)) })
 	}
-	office.serve(background, &group)
+	side := admin.Server(handler)
+	group.Go(func() { p.report(side.Serve(operators)) })
+	defer p.close(side)
 	p.describe(public.Addr(), operators.Addr())
-	p.report(p.greet(ctx, office.api))
 	p.enter(admin.Serving)
 	defer context.AfterFunc(ctx, p.drain)()
 	return p.server.Serve(ctx, public)
@@ -81,14 +81,16 @@ func (p *Process) drain() {
 	p.log.Info("draining", "in_flight", p.pipeline.InFlight(), "grace", p.began.Server.Grace)
 }
 
-// close ends the listeners for operators, the last to go.
-func (p *Process) close(o *office) {
-	o.close()
+// close ends the listener for operators, the last to go.
+func (p *Process) close(side *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if side.Shutdown(ctx) != nil {
+		side.Close()
+	}
 	p.proxy.CloseIdleConnections()
-	for _, files := range []*control.File{p.files, p.tokenFiles} {
-		if files != nil {
-			p.report(files.Close())
-		}
+	if p.files != nil {
+		p.report(p.files.Close())
 	}
 	p.log.Info("ended", "in_flight", p.pipeline.InFlight())
 }
