@@ -47,7 +47,7 @@ func (s *Store) claimApart(ctx context.Context, b *store.Batch) error {
 	for i := range back {
 		back[i].Now += int64(time.Since(begun))
 	}
-	patience := s.patience
+	patience := s.patience.base
 	if b.Budget > 0 {
 		patience = b.Budget - time.Since(begun)
 	}

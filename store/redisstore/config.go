@@ -49,8 +49,8 @@ type Config struct {
 	// 1 or more. Default 4096.
 	Queue int
 	// Patience is how long an answer may take before its connection is given up,
-	// 50ms or more. It is not how long who asks waits: that is Batch.Budget.
-	// Default 250ms.
+	// 50ms or more; while none comes it grows, to eight times as long. It is not
+	// how long who asks waits: that is Batch.Budget. Default 250ms.
 	Patience time.Duration
 }
 
@@ -99,8 +99,8 @@ func (c *Config) client() (redis.UniversalClient, error) {
 		Username: c.Username, Password: c.Password, CredentialsProviderContext: c.Credentials,
 		SentinelUsername: c.SentinelUsername, SentinelPassword: c.SentinelPassword,
 		MaxRetries: -1, ContextTimeoutEnabled: true,
-		DialTimeout: 100 * time.Millisecond, DialerRetries: 1, MaxConcurrentDials: 2,
-		ReadTimeout: c.Patience, WriteTimeout: c.Patience, PoolTimeout: c.Patience,
+		DialTimeout: dialFor, DialerRetries: 1, MaxConcurrentDials: 2,
+		ReadTimeout: longest(c.Patience), WriteTimeout: longest(c.Patience), PoolTimeout: c.Patience,
 		PoolSize: patientPool, MaxActiveConns: c.Connections + others,
 		PipelinePoolSize:         -1, // it would be as many connections again, and more
 		DisableIdentity:          true,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,7 +18,7 @@ type Store struct {
 	client   redis.UniversalClient
 	config   Config
 	prefix   string
-	patience time.Duration
+	patience *patience
 	grace    int           // ms that keys outlive what they hold
 	clock    func() string // empty: the server's
 	cluster  bool
@@ -49,7 +48,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		client: client, config: c, prefix: c.Prefix, patience: c.Patience, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
+		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
 		claims: newScript(common + claimSource), settles: newScript(common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
 	}
@@ -97,12 +96,14 @@ func (s *Store) claim(ctx context.Context, b *store.Batch) error {
 
 // commit sends calls together, and gives back what came for nobody.
 func (s *Store) commit(calls []*call) {
-	ctx := context.Background()
+	ctx, cancel := s.patience.context()
+	defer cancel()
 	jobs := make([]job, len(calls))
 	for i, c := range calls {
 		jobs[i] = c.job
 	}
 	s.claims.run(ctx, s.client, jobs)
+	s.patience.heard(jobs[0].cmd.Err())
 	var ghosts []store.Return
 	for i, c := range calls {
 		c.err = answerTo(jobs[i].cmd, c.batch.Grants)
@@ -132,7 +133,7 @@ func (s *Store) doubt(err error) {
 // reclaim gives back what was granted to nobody. What it cannot give back comes
 // back by itself, when leases end and tokens refill.
 func (s *Store) reclaim(ghosts []store.Return) {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*s.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*s.patience.base)
 	defer cancel()
 	_ = s.Return(ctx, ghosts)
 }
