@@ -120,6 +120,7 @@ var Floors = Table{
 		{Package: "internal/otlptest", Level: 0, Why: "it receives what is pushed, from whoever pushes, and knows the protocol alone"},
 		{Package: "internal/faults", Level: 5, Why: "it wires stages on a real store, as a service would, and breaks the store"},
 		{Package: "internal/algorithms", Level: 4, Why: "draws and measures what the embedded store and the algorithms do, and knows no request"},
+		{Package: "internal/faults/tour", Level: 6, Use: Nowhere, Why: "measures and writes the table"},
 		{Package: "internal/load", Level: 5, Why: "the load generator knows the service only from outside"},
 		{Package: "internal/process", Level: 6, Why: "the command's server as a value, so that the demonstration and the tests run the same one"},
 		{Package: "internal/demo", Level: 6, Beside: []string{"internal/process"}, Why: "part of the command, in a package of its own so that it can be tested"},

@@ -185,25 +185,52 @@ func at(list []time.Duration, share float64) time.Duration {
 	return list[min(len(list)-1, int(math.Ceil(share*float64(len(list))))-1)]
 }
 
-// Normal is how long after healing the last request fell back, or the state
-// became ok, whichever was later.
+// Normal is how long after healing the store decided fifty requests in a row,
+// the first of them counted, or the state became ok, whichever was later.
 func (r *Result) Normal() time.Duration {
 	begun := r.Healed
 	if r.Row.FromBreak {
 		begun = r.Broke
 	}
-	last := begun
-	for _, s := range r.shots {
-		if end := s.sent.Add(s.took); s.fellBack && s.kind != spoiled && end.After(last) {
-			last = end
-		}
-	}
+	normal := r.firstOf(enough)
 	for _, c := range r.changes {
-		if c.At.After(last) {
-			last = c.At
+		if c.State == store.OK && c.At.After(r.Healed) {
+			normal = later(normal, c.At)
+			break
 		}
 	}
-	return last.Sub(begun)
+	if r.Row.Effect != Opens && normal.Sub(r.Healed) < 10*time.Millisecond {
+		return 0 // the next request that was sent
+	}
+	return max(0, normal.Sub(begun))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// firstOf is when the first of so many requests in a row was sent that the
+// store decided after it was healed.
+func (r *Result) firstOf(most int) (first time.Time) {
+	n := 0
+	for _, s := range r.shots {
+		switch {
+		case s.sent.Before(r.Healed) || s.kind == spoiled:
+		case s.fellBack:
+			n = 0
+		default:
+			if n++; n == 1 {
+				first = s.sent
+			}
+			if n == most {
+				return first
+			}
+		}
+	}
+	return first
 }
 
 // FellBack is how many of how many requests between two moments the store did

@@ -52,17 +52,19 @@ func gone() []Row {
 		},
 		{
 			Name: "paused", Section: Gone, Fault: "`CLIENT PAUSE` of all commands", Heals: "the pause ends",
-			Build: direct(), Break: commands([]any{"CLIENT", "PAUSE", 1500, "ALL"}), Heal: answersAgain, Silent: true,
+			Build: direct(), Heal: answersAgain, Silent: true, Break: func(ctx context.Context, w *World) error {
+				return w.do(ctx, "CLIENT", "PAUSE", w.lasts().Milliseconds(), "ALL")
+			},
 		},
 		{
 			Name: "paused-writes", Section: Gone, Fault: "`CLIENT PAUSE` of writes: `PING` and `GET` are answered", Heals: "`CLIENT UNPAUSE`",
 			Build: direct(), Break: commands([]any{"CLIENT", "PAUSE", 600_000, "WRITE"}), Heal: commands([]any{"CLIENT", "UNPAUSE"}), Silent: true,
 		},
 		{
-			Name: "blocked", Section: Gone, Fault: "one command that takes 1.5 s", Heals: "it ends",
+			Name: "blocked", Section: Gone, Fault: "one command that takes seconds", Heals: "it ends",
 			Build: direct("--enable-debug-command", "yes"), Silent: true, Heal: answersAgain,
 			Break: func(ctx context.Context, w *World) error {
-				go w.Server().Admin.Do(context.WithoutCancel(ctx), "DEBUG", "SLEEP", "1.5")
+				go w.Server().Admin.Do(context.WithoutCancel(ctx), "DEBUG", "SLEEP", w.lasts().Seconds())
 				return nil
 			},
 		},

@@ -42,6 +42,7 @@ func Run(ctx context.Context, row *Row, shape Shape) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("faults: %s: %w", row.Name, err)
 	}
+	w.fault = shape.Fault
 	lease := lasting
 	if row.Leases {
 		lease = passing

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/plimsoll-go/plimsoll/internal/redistest"
 	"github.com/plimsoll-go/plimsoll/store/redisstore"
@@ -18,12 +19,16 @@ type World struct {
 	// servers. The auditor's way is never broken.
 	Worker, Auditor redisstore.Config
 
+	fault   time.Duration    // how long the fault is to last
 	between *redistest.Proxy // on the way from the replica to its master, or nil
 	ends    []func()
 }
 
 // Server is the first one.
 func (w *World) Server() *redistest.Server { return w.Servers[0] }
+
+// lasts is how long a fault lasts that ends by itself: long enough to be noticed.
+func (w *World) lasts() time.Duration { return max(w.fault, 1500*time.Millisecond) }
 
 // End ends all that the world started.
 func (w *World) End() {
