@@ -13,7 +13,7 @@ GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN          := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench overload path figures docs demo picture clean
+.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench overload fault-tour path figures docs demo picture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -60,6 +60,9 @@ bench: ## measure ours and the rivals, and write docs/benchmarks.md
 
 overload: ## offer more than can be done, to ours and the rivals, for some hours; writes docs/overload
 	cd bench && $(GO) build -o $(BIN)/overload ./cmd/overload && $(BIN)/overload tour $(OVERLOAD) -out ../docs/overload
+
+fault-tour: ## break Redis in every way, measure what callers notice, and write the table of docs/faults.md: five minutes
+	$(GO) run ./internal/faults/tour -out docs/faults.md
 
 path: ## print the functions of the decision path, with their lengths
 	@$(GO) run ./internal/path

@@ -11,8 +11,7 @@ needed=(
     "gcc       gcc"                # the race detector links with it
     "libc6-dev /usr/include/stdio.h"
     "git       git"                # CI compares generated files with it
-    "redis-server redis-server"    # store/redisstore starts its own
-    "redis-server redis-server"    # the tests of store/redisstore start it
+    "redis-server redis-server"    # internal/redistest starts it, for tests and for the fault tour; as a sentinel too
     "nginx     nginx"              # the tests of internal/algorithms ask it and ours the same
     "prometheus prometheus"        # the tests of admin let it scrape
     "prometheus promtool"          # the same check names, units and help with it
