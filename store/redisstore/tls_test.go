@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -17,56 +18,67 @@ import (
 	"github.com/plimsoll-go/plimsoll/internal/redistest"
 )
 
-// Over TLS a store works, and a checkup tells why it does not.
-func TestTLS(t *testing.T) {
-	cert, key, trusted := certificate(t)
-	port, plain := redistest.FreePort(), redistest.FreePort()
-	start(t, "--port", plain, "--bind", "127.0.0.1", "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
-	look := func(port string, c *tls.Config) []Finding {
-		return checkupOf(t, Config{Addrs: []string{"127.0.0.1:" + port}, TLS: c}, AtStart)
-	}
-	good := look(port, &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12})
-	if worst(good) != Fine {
-		t.Errorf("over TLS: %+v", good)
-	}
-	expect(t, look(port, &tls.Config{MinVersion: tls.VersionTLS12}), "reachable", Fault, "nobody whom this machine trusts", "store.redis.tls.ca")
-	expect(t, look(port, &tls.Config{RootCAs: trusted, ServerName: "other", MinVersion: tls.VersionTLS12}), "reachable", Fault, "store.redis.tls.server_name")
-	expect(t, look(plain, &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}), "reachable", Fault, "does not answer in time", "a port that does not know it")
-	expect(t, look(port, nil), "reachable", Fault, "tls.enabled: true")
-}
-
-// certificate makes one for the loopback, and returns its files and a pool that
-// holds it.
-func certificate(t *testing.T) (cert, key string, trusted *x509.CertPool) {
+// certificate writes a certificate for the loopback that signs itself, and its
+// key, and returns who trusts it.
+func certificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
-	made, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert"), filepath.Join(dir, "key")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: made}, key: {Type: "PRIVATE KEY", Bytes: encoded}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+	trust = x509.NewCertPool()
+	write := func(name, kind string, data []byte) string {
+		block := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data})
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, block, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if kind == "CERTIFICATE" {
+			trust.AppendCertsFromPEM(block)
+		}
+		return path
 	}
-	trusted = x509.NewCertPool()
-	parsed, err := x509.ParseCertificate(made)
-	if err != nil {
-		t.Fatal(err)
+	return write("cert", "CERTIFICATE", der), write("key", "PRIVATE KEY", pkcs8), trust
+}
+
+// A server that speaks TLS alone is spoken to in it, by an address and by a URL,
+// and not when its certificate is nobody's.
+func TestTLS(t *testing.T) {
+	certFile, keyFile, trust := certificate(t)
+	addr := net.JoinHostPort("127.0.0.1", redistest.FreePort())
+	_, port, _ := net.SplitHostPort(addr)
+	start(t, "--tls-port", port, "--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certFile, "--tls-auth-clients", "no")
+	trusting := &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12}
+	for _, c := range []struct {
+		name   string
+		config Config
+		ok     bool
+	}{
+		{"an address", Config{Addrs: []string{addr}, TLS: trusting}, true},
+		{"a URL", Config{URL: "rediss://" + addr + "/0", TLS: trusting}, true},
+		{"a certificate that is not trusted", Config{URL: "rediss://" + addr + "/0"}, false},
+		{"without TLS", Config{Addrs: []string{addr}}, false},
+	} {
+		c.config.Patience = 10 * time.Second
+		s, err := New(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Claim(t.Context(), batchOf("o", bucketOf(t, 100))); (err == nil) != c.ok {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+		_ = s.Close()
 	}
-	trusted.AddCert(parsed)
-	return cert, key, trusted
 }
