@@ -21,6 +21,7 @@ type Status struct {
 	InFlight int           `json:"in_flight"`
 	Config   Configuration `json:"config"`
 	Store    Store         `json:"store"`
+	Fleet    Fleet         `json:"fleet"`
 	Stages   []Stage       `json:"stages"` // in the order of the plan
 	Counts   Counts        `json:"counts"` // since the start
 }
@@ -42,6 +43,10 @@ type Store struct {
 	Driver string        `json:"driver"`
 	State  string        `json:"state"` // ok, degraded or down
 	Budget time.Duration `json:"budget_ns"`
+	Place  string        `json:"place,omitempty"` // where a store elsewhere is; no secret
+	Since  time.Time     `json:"since,omitzero"`  // when the state became so; absent while it was never otherwise
+	Cause  string        `json:"cause,omitempty"` // the last failure, unless the state is ok
+	Calls  *StoreCalls   `json:"calls,omitempty"` // of a store elsewhere
 
 	// Of the table in this process's memory: its keys, the bound of their
 	// number, and the claims that were decided by the state which keys share
@@ -49,6 +54,34 @@ type Store struct {
 	Keys    int64  `json:"keys"`
 	MaxKeys int64  `json:"max_keys"`
 	Spilled uint64 `json:"spilled"`
+}
+
+// StoreCalls counts what became of the calls of a store elsewhere, since the
+// start.
+type StoreCalls struct {
+	UnderWay int `json:"under_way"` // now
+	Queued   int `json:"queued"`    // returns that wait now
+
+	Fallback  uint64 `json:"fallback"`  // decisions that were made by on_fault; the sum of the next four
+	Failed    uint64 `json:"failed"`    // the store answered with an error
+	Late      uint64 `json:"late"`      // the store did not answer within the budget
+	Skipped   uint64 `json:"skipped"`   // the store was down, and not asked
+	Crowded   uint64 `json:"crowded"`   // too many calls were under way
+	Reclaimed uint64 `json:"reclaimed"` // grants that came too late, and were given back
+	Dropped   uint64 `json:"dropped"`   // returns that found the queue full
+	Lost      uint64 `json:"lost"`      // returns that were sent, and may not have arrived
+}
+
+// Fleet says what this worker last heard of its fleet.
+type Fleet struct {
+	Worker   string        `json:"worker"` // this one's name
+	Live     int           `json:"live"`   // workers, this one among them
+	Stale    int           `json:"stale"`  // not heard of for three heartbeats
+	Drained  int           `json:"drained"`
+	Learning bool          `json:"learning,omitempty"`  // the store is young: not everybody has reported yet
+	LowTrust bool          `json:"low_trust,omitempty"` // many fell silent at once: they are taken to be there
+	Missed   int           `json:"missed"`              // heartbeats that were not answered since
+	Age      time.Duration `json:"age_ns"`              // of what was heard; 0 when nothing was
 }
 
 // Stage is one entry of the plan.

@@ -233,6 +233,7 @@ func (g *Guard) Sync(ctx context.Context, r Report) (View, error) {
 		return err
 	})
 	if err != nil {
+		g.remote.suspect()
 		return View{}, err // the driver may be writing still
 	}
 	return g.seen(*answer, nil)

@@ -28,11 +28,11 @@ func canaryLimit() *Limit {
 }
 
 // probing asks the store while there is doubt about it, until the context ends.
-// Until it has answered once there is: so a store that is not there when a
-// process starts is down before the first requests are, and one that is there
+// Until its last probe was answered there is: so a store that is not there when
+// a process starts is down before the first requests are, and one that is there
 // knows its scripts.
 func (r *remote) probing(ctx context.Context) {
-	met := false
+	answered := false
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -41,7 +41,7 @@ func (r *remote) probing(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if met && !r.breaker.suspect(r.clock()) {
+		if answered && !r.breaker.suspect(r.clock()) {
 			select {
 			case <-ctx.Done():
 				return
@@ -49,7 +49,7 @@ func (r *remote) probing(ctx context.Context) {
 			}
 		}
 		r.checkOldest()
-		met = r.probe(ctx) || met
+		answered = r.probe(ctx)
 		timer.Reset(probeEvery + time.Duration((2*r.breaker.random()-1)*float64(probeJitter)))
 	}
 }

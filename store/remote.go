@@ -117,12 +117,17 @@ func (r *remote) note(err error) (failed bool) {
 	}
 	failed = r.breaker.called(r.clock(), err)
 	if failed {
-		select {
-		case r.alarm <- struct{}{}:
-		default:
-		}
+		r.suspect()
 	}
 	return failed
+}
+
+// suspect has the store probed.
+func (r *remote) suspect() {
+	select {
+	case r.alarm <- struct{}{}:
+	default:
+	}
 }
 
 // ended takes what the driver granted after the asker had gone.

@@ -37,3 +37,22 @@ func TestTheStoreIsSoughtAtTheStart(t *testing.T) {
 		}
 	})
 }
+
+// A store that is lost while nobody asks is missed by the heartbeat.
+func TestAHeartbeatMissesTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFaulty()
+		g, stop := guarded(t, f, GuardConfig{})
+		defer stop()
+		time.Sleep(time.Second)
+		f.breakBy(errs)
+		time.Sleep(time.Second)
+		if _, err := g.Sync(t.Context(), Report{}); err == nil || g.State() != OK {
+			t.Fatalf("error %v, state %v", err, g.State())
+		}
+		time.Sleep(time.Second)
+		if got := g.State(); got != Down {
+			t.Errorf("a second after a heartbeat that failed: %v", got)
+		}
+	})
+}

@@ -78,6 +78,27 @@ func TestTheTableOfAStatus(t *testing.T) {
 	}
 }
 
+// A store elsewhere is told with where it is, since when it is so, and why.
+func TestTheTableTellsOfAStoreElsewhere(t *testing.T) {
+	var got bytes.Buffer
+	s := &admin.Status{
+		InFlight: 3, Fleet: admin.Fleet{Live: 2, Stale: 1, Drained: 4, Missed: 7, Age: 3 * time.Second},
+		Store: admin.Store{
+			Driver: "redis", State: "down", Place: "redis.internal:6379", Since: time.Unix(2000, 0).UTC(), Cause: "connection refused",
+			Calls: &admin.StoreCalls{Fallback: 10, Failed: 1, Late: 2, Skipped: 3, Crowded: 4},
+		},
+	}
+	storeLines(&got, s)
+	const want = `store redis at redis.internal:6379 is down since 1970-01-01T00:33:20Z; requests in flight: 3
+  connection refused
+  decided without it: 10 (1 failed, 2 late, 3 while it was down, 4 crowded)
+fleet: 2 workers live, 1 silent, 4 shutting down, as of 3s ago; 7 heartbeats were not answered since
+`
+	if got.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
 // YAML says what JSON says, in the same order.
 func TestTheYAMLOfAStatus(t *testing.T) {
 	var got bytes.Buffer

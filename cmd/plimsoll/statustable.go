@@ -21,7 +21,7 @@ func writeTable(w io.Writer, body []byte) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "plimsoll %s, %s for %v: %s → %s\n", s.Version, s.State, s.Uptime.Round(time.Second), s.Listen, s.Upstream)
 	configurationLines(&text, &s.Config)
-	fmt.Fprintf(&text, "store %s is %s; requests in flight: %d\n", s.Store.Driver, s.Store.State, s.InFlight)
+	storeLines(&text, &s)
 	if s.Store.Spilled > 0 {
 		fmt.Fprintf(&text, "  no room for every caller (%d of %d keys in use): %d claims were decided together; see store.max_keys\n",
 			s.Store.Keys, s.Store.MaxKeys, s.Store.Spilled)
@@ -37,6 +37,32 @@ func writeTable(w io.Writer, body []byte) error {
 	}
 	_, err = io.WriteString(w, text.String())
 	return err
+}
+
+// storeLines says how the store does, and what was decided without it.
+func storeLines(text io.Writer, s *admin.Status) {
+	st := &s.Store
+	fmt.Fprintf(text, "store %s", st.Driver)
+	if st.Place != "" {
+		fmt.Fprintf(text, " at %s", st.Place)
+	}
+	fmt.Fprintf(text, " is %s", st.State)
+	if !st.Since.IsZero() {
+		fmt.Fprintf(text, " since %s", st.Since.Format(time.RFC3339))
+	}
+	fmt.Fprintf(text, "; requests in flight: %d\n", s.InFlight)
+	if st.Cause != "" {
+		fmt.Fprintf(text, "  %s\n", st.Cause)
+	}
+	if c := st.Calls; c != nil {
+		fmt.Fprintf(text, "  decided without it: %d (%d failed, %d late, %d while it was down, %d crowded)\n", c.Fallback, c.Failed, c.Late, c.Skipped, c.Crowded)
+		f := &s.Fleet
+		fmt.Fprintf(text, "fleet: %d workers live, %d silent, %d shutting down", f.Live, f.Stale, f.Drained)
+		if f.Missed > 0 || f.Age == 0 {
+			fmt.Fprintf(text, ", as of %v ago; %d heartbeats were not answered since", f.Age.Round(time.Second), f.Missed)
+		}
+		fmt.Fprintln(text)
+	}
 }
 
 func configurationLines(text io.Writer, c *admin.Configuration) {

@@ -23,7 +23,7 @@ func (p *Process) describe(public, operators net.Addr) {
 		"listening on " + public.String(),
 		fmt.Sprintf("operators at http://%s: /healthz /readyz /metrics /status", operators),
 		source,
-		fmt.Sprintf("store: %s", p.began.Store.Driver),
+		"store: " + p.storeLine(),
 	}
 	if pushed := p.observing.settings.String(); pushed != "" {
 		lines = append(lines, "pushed by OTLP: "+pushed)
@@ -102,6 +102,7 @@ func Warnings(f *config.File) (list []string) {
 			"no rule makes a request critical, so what %s keeps for critical traffic serves nobody: add a rule to priority.rules", s.Label())
 	}
 	warn(f.Admin.BeyondLoopback, "the admin listener %s can be reached from other machines, and asks nobody who they are", f.Admin.Listen)
+	warn(f.Store.Driver == config.RedisDriver && f.Store.Redis.TLS.Unverified, "the certificate of the store is not verified: whoever answers in its place hears the password")
 	warn(f.Proxy.TLS.Unverified, "the upstream's certificate is not verified")
 	return list
 }

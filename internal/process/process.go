@@ -46,6 +46,7 @@ type Process struct {
 	level   slog.LevelVar
 	began   *config.File // its fixed sections count to the end
 	started time.Time
+	back    chan struct{} // signalled when the store answers again
 	watcher *config.Watcher // nil without a file
 
 	pipeline   *pipeline.Pipeline
@@ -58,6 +59,7 @@ type Process struct {
 	control    *control.Control
 	insight    *insight.Recorder
 	files      *control.File // of the control; nil when it has none
+	tokenFiles *control.File // of the keys to the API; likewise
 
 	changing sync.Mutex      // guards what follows: one change at a time
 	file     *config.File    // without what overrides change
@@ -148,6 +150,7 @@ func (p *Process) begin(file *config.File) error {
 		return err
 	}
 	p.adopt(built)
+	p.watchStore(built.Live)
 	p.file, p.pinned = file, map[string]bool{}
 	return p.beginControl(built.Live)
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
-	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/stages/fleetshed"
 	"github.com/plimsoll-go/plimsoll/stages/workershed"
@@ -22,6 +21,7 @@ func (p *Process) Status() admin.Status {
 		Listen: string(p.began.Listen), Upstream: string(p.began.Upstream), InFlight: p.pipeline.InFlight(),
 		Config: p.configuration(),
 		Store:  p.store(built.Live),
+		Fleet:  p.fleet(built.Live),
 		Counts: admin.CountsOf(p.telemetry),
 	}
 	plan := p.pipeline.Plan()
@@ -32,14 +32,6 @@ func (p *Process) Status() admin.Status {
 		})
 	}
 	return s
-}
-
-func (p *Process) store(live *config.Live) admin.Store {
-	table := live.Memory().Stats()
-	return admin.Store{
-		Driver: string(p.began.Store.Driver), State: live.Guard().State().String(), Budget: p.began.Store.Budget,
-		Keys: table.Keys, MaxKeys: table.MaxKeys, Spilled: table.Spilled,
-	}
 }
 
 func (p *Process) configuration() admin.Configuration {

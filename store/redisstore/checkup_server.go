@@ -106,7 +106,7 @@ func (e *checkup) server(ctx context.Context, n node) []Finding {
 			Cure: "ACL SETUSER <user> " + InspectPermissions + "; or run doctor as another user: PLIMSOLL_STORE_DSN"}}
 	}
 	a := &about{
-		info: parseInfo(text), cluster: e.store.cluster, pool: e.store.config.Connections + others,
+		info: parseInfo(text), cluster: e.store.cluster, pool: e.store.Connections(),
 		watched: e.store.config.Master != "" || e.store.cluster,
 		setting: func(name string) string { return e.setting(ctx, n, name) },
 	}

@@ -67,6 +67,9 @@ func (s *Store) user() string {
 	return ""
 }
 
+// Connections is how many connections it makes at most, to each server.
+func (s *Store) Connections() int { return s.config.Connections + others }
+
 // Close ends the connections; calls that are under way fail.
 func (s *Store) Close() error { return s.client.Close() }
 
