@@ -45,7 +45,8 @@ type Control struct {
 	shared *book // the fleet's
 	local  *book // this worker's own
 
-	wake    chan struct{}
+	wake    chan struct{} // something is to be applied
+	nudge   chan struct{} // something is to be read
 	reapply atomic.Bool
 	running atomic.Bool
 
@@ -86,7 +87,7 @@ func New(c Config) (*Control, error) {
 		return nil, err
 	}
 	return &Control{
-		config: c, wake: make(chan struct{}, 1), listeners: map[chan struct{}]struct{}{}, told: map[string]bool{},
+		config: c, wake: make(chan struct{}, 1), nudge: make(chan struct{}, 1), listeners: map[chan struct{}]struct{}{}, told: map[string]bool{},
 		shared: &book{name: "the fleet's", storage: c.Storage, timeout: c.Timeout},
 		local:  &book{name: "this worker's own", storage: c.Local, timeout: c.Timeout},
 	}, nil
@@ -196,8 +197,14 @@ func (c *Control) Reapply() {
 }
 
 func (c *Control) awake() {
+	poke(c.wake)
+	poke(c.nudge)
+}
+
+// poke leaves a sign that there is something to do.
+func poke(sign chan<- struct{}) {
 	select {
-	case c.wake <- struct{}{}:
+	case sign <- struct{}{}:
 	default:
 	}
 }
@@ -220,9 +227,6 @@ func (c *Control) announce() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for ch := range c.listeners {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		poke(ch)
 	}
 }

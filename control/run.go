@@ -19,9 +19,21 @@ func (c *Control) Run(ctx context.Context) error {
 	defer c.running.Store(false)
 	var group sync.WaitGroup
 	group.Go(func() { c.watch(ctx) })
+	group.Go(func() { c.follow(ctx) })
 	c.loop(ctx)
 	group.Wait()
 	return ctx.Err()
+}
+
+// follow reads the fleet's document whenever it is due. It has a goroutine of
+// its own: a storage that hangs does not hold up what ends, and what is changed
+// for this worker alone.
+func (c *Control) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		rest := c.shared.follow(ctx, c.config.Poll)
+		poke(c.wake)
+		sleep(ctx, rest, c.nudge)
+	}
 }
 
 // Refresh reads both documents and applies them, as Run does all the time:
@@ -36,7 +48,7 @@ func (c *Control) Refresh(ctx context.Context) error {
 func (c *Control) loop(ctx context.Context) {
 	failures := firstPause
 	for ctx.Err() == nil {
-		rest := min(c.local.follow(ctx, c.config.Poll), c.shared.follow(ctx, c.config.Poll))
+		rest := c.local.follow(ctx, c.config.Poll)
 		until, err := c.apply()
 		if err != nil {
 			until = min(until, jittered(failures))
@@ -44,18 +56,18 @@ func (c *Control) loop(ctx context.Context) {
 		} else {
 			failures = firstPause
 		}
-		c.sleep(ctx, min(rest, until))
+		sleep(ctx, min(rest, until), c.wake)
 	}
 }
 
 // sleep waits for what is next.
-func (c *Control) sleep(ctx context.Context, rest time.Duration) {
+func sleep(ctx context.Context, rest time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case <-c.wake:
+	case <-wake:
 	}
 }
 
@@ -71,6 +83,9 @@ func (c *Control) apply() (rest time.Duration, err error) {
 	rest = c.config.Poll
 	if next >= 0 {
 		rest = min(rest, next)
+	}
+	if v := c.shared.current(); v.state == nil && v.err == nil && len(active) == 0 {
+		return rest, nil // it is being read for the first time
 	}
 	e := Compile(active, c.config.Worker)
 	e.Version, e.Local = c.shared.version(), c.local.version()
@@ -130,18 +145,9 @@ func (c *Control) watch(ctx context.Context) {
 			pause = firstPause
 		}
 		c.config.Log.Debug("changes are not pushed for the moment", "error", err)
-		pauseFor(ctx, jittered(pause))
+		sleep(ctx, jittered(pause), nil)
 		pause = min(2*pause, lastPause)
 		c.Changed()
-	}
-}
-
-func pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

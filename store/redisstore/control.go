@@ -17,6 +17,7 @@ import (
 type Control struct {
 	store   *Store
 	script  *script
+	name    string
 	records int
 }
 
@@ -30,17 +31,32 @@ func (s *Store) Control(maxRecords int) *Control {
 	if maxRecords <= 0 {
 		maxRecords = DefaultMaxRecords
 	}
-	return &Control{s, newScript(controlSource), maxRecords}
+	return &Control{s, newScript(controlSource), "control", maxRecords}
+}
+
+// Tokens keeps the hashes of the keys to the admin API of a fleet beside its
+// control state, in the same way.
+func (s *Store) Tokens() *Control {
+	const changes = 1000 // that is how many are remembered
+	return &Control{s, newScript(controlSource), "tokens", changes}
 }
 
 // keys lie in the slot of the fleet's ledger, so that one script can read both.
 func (s *Store) controlKey() string { return s.prefix + "{fleet}control" }
 
 func (c *Control) keys() []string {
-	return []string{c.store.controlKey(), c.store.prefix + "{fleet}audit"}
+	if c.name == "control" {
+		return []string{c.store.controlKey(), c.store.prefix + "{fleet}audit"}
+	}
+	return []string{c.store.prefix + "{fleet}" + c.name, c.store.prefix + "{fleet}" + c.name + "-audit"}
 }
 
-func (c *Control) channel() string { return c.store.prefix + "{fleet}changes" }
+func (c *Control) channel() string {
+	if c.name == "control" {
+		return c.store.prefix + "{fleet}changes"
+	}
+	return c.store.prefix + "{fleet}" + c.name + "-changes"
+}
 
 func (c *Control) run(ctx context.Context, args ...any) (any, error) {
 	jobs := []job{{keys: c.keys(), args: args}}
@@ -96,6 +112,7 @@ func (c *Control) Records(ctx context.Context, from uint64, most int) (records [
 func (c *Control) Watch(ctx context.Context, changed func()) error {
 	subscription := c.store.client.Subscribe(ctx, c.channel())
 	defer subscription.Close()
+	defer context.AfterFunc(ctx, func() { subscription.Close() })() // the client library reads on when the context ends
 	for {
 		if _, err := subscription.Receive(ctx); err != nil {
 			return fmt.Errorf("redisstore: control watch: %w", err)
