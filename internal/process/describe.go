@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/store"
 )
 
 // describe says at the start what protects what: a page for people, records
@@ -75,7 +76,14 @@ func rateOf(l *config.RateLimitEntry) string {
 	if l.Unlimited {
 		return string(l.Name) + " unlimited"
 	}
-	return fmt.Sprintf("%s %v", l.Name, l.Rate)
+	words := fmt.Sprintf("%s %v", l.Name, l.Rate)
+	if l.Quota != (config.Quota{}) {
+		words = fmt.Sprintf("%s %v in %v", l.Name, l.Quota, l.Zone.Location())
+	}
+	if l.Algorithm > store.FixedWindow { // those that are the usual ones go without saying
+		words += " " + l.Algorithm.String()
+	}
+	return words
 }
 
 func slotsOf(l *config.ConcurrencyEntry) string {

@@ -39,6 +39,24 @@ func TestInJSONEveryLineIsARecord(t *testing.T) {
 	}
 }
 
+func TestTheStartSaysHowIsCounted(t *testing.T) {
+	f, err := config.Parse("test", []byte(`
+version: 1
+stages:
+  - stage: ratelimit
+    limits:
+      - {name: a, rate: 5/s}
+      - {name: b, rate: 5/min, algorithm: strict-window}
+      - {name: c, quota: 100/month, zone: Europe/Berlin}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := limitsOf(&f.Stages[0]), "a 5/s, b 5/min strict-window, c 100/month in Europe/Berlin"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestWhatIsUnlimitedIsSaidToBe(t *testing.T) {
 	f, err := config.Parse("test", []byte(`
 version: 1

@@ -26,8 +26,21 @@ type refused struct {
 
 func (s *settings) refuse(w http.ResponseWriter, r *http.Request, q *pipeline.Request, d pipeline.Decision) {
 	s.answer(w, r, &refused{
-		kind: q.Entry(d).Kind, reason: d.Reason, class: q.Class, detail: q.Detail, id: q.ID(), late: rand.Float64() / 10,
+		kind: q.Entry(d).Kind, reason: d.Reason, class: q.Class, detail: q.Detail, id: q.ID(), late: lateness(q.Detail.RetryAfter),
 	})
+}
+
+// mostLate is what is added to a long wait at most, for the end of a quota's
+// month say: it spreads who waits for it well enough.
+const mostLate = 5 * time.Minute
+
+// lateness draws the part of a wait that is added to it.
+func lateness(wait time.Duration) float64 {
+	late := rand.Float64() / 10
+	if wait > 10*mostLate {
+		late *= float64(10*mostLate) / float64(wait)
+	}
+	return late
 }
 
 // answer writes a refusal. It reads nothing of the body; of a connection that

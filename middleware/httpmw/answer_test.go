@@ -130,7 +130,7 @@ func TestRetryAfter(t *testing.T) {
 		least, most int // 0: absent
 	}{
 		{1, 1, 1}, {time.Second, 1, 1}, {time.Second + 1, 2, 2}, {1500 * time.Millisecond, 2, 2},
-		{100 * time.Second, 100, 110}, {time.Hour, 3600, 3960}, {store.Never, 0, 0}, {0, 0, 0}, {1<<63 - 1, 9223372037, 10145709241},
+		{100 * time.Second, 100, 110}, {time.Hour, 3600, 3960}, {store.Never, 0, 0}, {0, 0, 0}, {31 * 24 * time.Hour, 2678400, 2678400 + 300}, {1<<63 - 1, 9223372037, 9223372037 + 301},
 	} {
 		w := ask(t, httpmw.Config{}, "x", refusing(pipeline.RateLimited, pipeline.Detail{RetryAfter: c.wait}), newRequest("GET", "/"), nothing)
 		text := w.Header().Get("Retry-After")
