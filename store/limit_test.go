@@ -148,12 +148,12 @@ func TestNewLeaky(t *testing.T) {
 			t.Errorf("burst %d, delay %d: %+v, %v", c.burst, c.delay, l, err)
 		}
 	}
-	held, err := NewLeaky("name", limit.Per(10, time.Second), 7, 4)
+	held, err := NewLeaky("name", limit.Per(10, time.Second), 15, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := held.Share(4); s.Burst != 2 || s.Delay != 1 || s.Rate != limit.Per(10, 4*time.Second) {
-		t.Errorf("a quarter of a burst of 7, of which 4 pass at once: %+v", s)
+	if s := held.Share(4); s.Burst != 4 || s.Delay != 1 || s.Rate != limit.Per(10, 4*time.Second) {
+		t.Errorf("a quarter of a burst of 15, of which 4 pass at once: %+v", s)
 	}
 	if s := held.Share(100); s.Burst != 1 || s.Delay != 0 {
 		t.Errorf("a hundredth of it: %+v", s)
