@@ -126,6 +126,22 @@ var ofStores = []Definition{
 		Help: "Returns out of the usual: reclaimed for an asker that had left, dropped for want of room, or lost on the way.",
 	},
 	{
+		Name: StoreLeasedKeys, Type: GaugeType, Unit: "{key}",
+		Help: "Keys that are asked for so often that a remote store lends blocks of their tokens.",
+	},
+	{
+		Name: StoreLeasedTokens, Type: GaugeType, Unit: "{token}",
+		Help: "Tokens that were lent and are not spent yet: what this worker holds back from the others.",
+	},
+	{
+		Name: StoreLentTokens, Unit: "{token}", Labels: []string{"kind"},
+		Help: "Tokens of leases: lent by the store, returned because they were not needed in time, or void after a reset.",
+	},
+	{
+		Name: StoreLeases, Unit: "{event}", Labels: []string{"kind"},
+		Help: "What leases did: loans asked for, keys evicted to make room for others, refunds too late for their block to be known.",
+	},
+	{
 		Name: StoreKeys, Type: GaugeType, Unit: "{key}",
 		Help: "Keys in the table in this process's memory.",
 	},

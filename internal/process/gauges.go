@@ -48,6 +48,7 @@ func (p *Process) upstreamFailures() (points []telemetry.Point) {
 
 func (p *Process) storeSources() []telemetry.Source {
 	guard := func() store.Stats { return p.built.Load().Live.Guard().Stats() }
+	leases := func() store.LeaseStats { return p.built.Load().Live.Guard().Leases() }
 	table := func() memstore.Stats { return p.built.Load().Live.Memory().Stats() }
 	return []telemetry.Source{
 		one(telemetry.StoreState, func() float64 { return float64(p.built.Load().Live.Guard().State()) }, string(p.began.Store.Driver)),
@@ -60,6 +61,16 @@ func (p *Process) storeSources() []telemetry.Source {
 		{Metric: telemetry.StoreReturns, Read: func() []telemetry.Point {
 			s := guard()
 			return []telemetry.Point{point(s.Reclaimed, "reclaimed"), point(s.Dropped, "dropped"), point(s.Lost, "lost")}
+		}},
+		one(telemetry.StoreLeasedKeys, func() float64 { return float64(leases().Keys) }),
+		one(telemetry.StoreLeasedTokens, func() float64 { return float64(leases().Held) }),
+		{Metric: telemetry.StoreLentTokens, Read: func() []telemetry.Point {
+			s := leases()
+			return []telemetry.Point{point(s.Lent, "lent"), point(s.Returned, "returned"), point(s.Void, "void")}
+		}},
+		{Metric: telemetry.StoreLeases, Read: func() []telemetry.Point {
+			s := leases()
+			return []telemetry.Point{point(s.Calls, "loan"), point(s.Evicted, "evicted"), point(s.Late, "late")}
 		}},
 		one(telemetry.StoreKeys, func() float64 { return float64(table().Keys) }),
 		one(telemetry.StoreKeysLimit, func() float64 { return float64(table().MaxKeys) }),
