@@ -46,7 +46,7 @@ type Process struct {
 	level   slog.LevelVar
 	began   *config.File // its fixed sections count to the end
 	started time.Time
-	back    chan struct{} // signalled when the store answers again
+	back    chan struct{}   // signalled when the store answers again
 	watcher *config.Watcher // nil without a file
 
 	pipeline   *pipeline.Pipeline

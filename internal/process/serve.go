@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
-	"github.com/plimsoll-go/plimsoll/control"
 )
 
 // Run serves until the context ends, and then drains: no new connections,
@@ -30,11 +29,16 @@ func (p *Process) Run(ctx context.Context) error {
 
 // Serve is Run on listeners that are open already. It closes them.
 func (p *Process) Serve(ctx context.Context, public, operators net.Listener) error {
-	office, err := p.openOffice(operators)
+	debug, err := p.debug()
 	if err != nil {
-		return errors.Join(err, public.Close(), operators.Close())
+		return fmt.Errorf("process: %w", err)
 	}
-	defer p.close(office)
+	handler, err := admin.New(admin.Config{
+		Status: p.Status, Ready: p.ready, Metrics: admin.Metrics(p.telemetry), Debug: debug, AnyHost: p.began.Admin.BeyondLoopback,
+	})
+	if err != nil {
+		return fmt.Errorf("process: %w", err)
+	}
 	p.recall(ctx)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives what it serves
 	if err := p.startPush(background); err != nil {
@@ -53,9 +57,10 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	if p.watcher != nil {
 		group.Go(func() { p.report(p.watcher.Run(background)) })
 	}
-	office.serve(background, &group)
+	side := admin.Server(handler)
+	group.Go(func() { p.report(side.Serve(operators)) })
+	defer p.close(side)
 	p.describe(public.Addr(), operators.Addr())
-	p.report(p.greet(ctx, office.api))
 	p.enter(admin.Serving)
 	defer context.AfterFunc(ctx, p.drain)()
 	return p.server.Serve(ctx, public)
@@ -79,14 +84,16 @@ func (p *Process) drain() {
 	p.log.Info("draining", "in_flight", p.pipeline.InFlight(), "grace", p.began.Server.Grace)
 }
 
-// close ends the listeners for operators, the last to go.
-func (p *Process) close(o *office) {
-	o.close()
+// close ends the listener for operators, the last to go.
+func (p *Process) close(side *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if side.Shutdown(ctx) != nil {
+		side.Close()
+	}
 	p.proxy.CloseIdleConnections()
-	for _, files := range []*control.File{p.files, p.tokenFiles} {
-		if files != nil {
-			p.report(files.Close())
-		}
+	if p.files != nil {
+		p.report(p.files.Close())
 	}
 	p.log.Info("ended", "in_flight", p.pipeline.InFlight())
 }
