@@ -51,6 +51,7 @@ type sketch struct {
 	count [sketchPlaces]int64
 	over  [sketchPlaces]int64 // by how much the count may be too high
 	names [sketchPlaces]name
+	hint  [256]uint8 // where a key probably is, by a part of it
 }
 
 func (s *sketches) refused(now int64, key store.Key, n name) {
@@ -84,22 +85,29 @@ func (s *sketchShard) turn(now int64) {
 }
 
 func (s *sketch) add(key store.Key, n name, by int64) {
+	if by <= 0 {
+		return
+	}
+	hint := &s.hint[key.Hi%uint64(len(s.hint))]
+	if i := *hint; s.keys[i] == key && s.count[i] > 0 {
+		s.count[i] += by
+		return
+	}
 	least := 0
 	for i := range s.keys {
 		if s.keys[i] == key && s.count[i] > 0 {
 			s.count[i] += by
+			*hint = uint8(i)
 			return
 		}
 		if s.count[i] < s.count[least] {
 			least = i
 		}
 	}
-	if by <= 0 {
-		return
-	}
 	s.keys[least], s.names[least] = key, n
 	s.over[least] = s.count[least]
 	s.count[least] += by
+	*hint = uint8(least)
 }
 
 // Heavy is one of the heaviest callers or routes of the last five to ten
@@ -178,5 +186,5 @@ var seed = maphash.MakeSeed()
 // keyOf is a key for a route.
 func keyOf(text string) store.Key {
 	h := maphash.String(seed, text)
-	return store.Key{Hi: uint64(len(text)), Lo: h}
+	return store.Key{Hi: h >> 32, Lo: h}
 }
