@@ -43,7 +43,7 @@ func dumped(t *testing.T, limits func() []Limit) (*pipeline.Pipeline, http.Handl
 		t.Fatal(err)
 	}
 	plan, err := pipeline.NewPlan(pipeline.Entry{Name: "rate", Kind: "ratelimit", Stage: looker("refused")},
-		pipeline.Entry{Name: "dark", Mode: pipeline.Shadow, Stage: looker("shadowed")})
+		pipeline.Entry{Name: "dark", Kind: "fleetshed", Mode: pipeline.Shadow, Stage: looker("shadowed")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestEachDumpTellsWhatThereIs(t *testing.T) {
 			t.Errorf("%s lacks %q:\n%s", name, want, strings.Join(got, "\n"))
 		}
 	}
-	if got := rows(t, handler, "entries"); !slices.Contains(got, "dark dark shadow local 0 1 0") {
+	if got := rows(t, handler, "entries"); !slices.Contains(got, "dark fleetshed shadow local 0 1 0") {
 		t.Errorf("entries: %q", got)
 	}
 	got := rows(t, handler, "holders")

@@ -20,7 +20,7 @@ stages:
 	for name, want := range map[string][]string{
 		"": {"/debug/plimsoll/holders"}, "entries": {"ratelimit enforce local 0 0 0"}, "classes": {"normal 0 1 0 0"},
 		"queues": {"workershed critical"}, "holders": {"AGE CLASS CALLER"}, "store": {"store.keys - "}, "fleet": {"fleet.workers live"},
-		"limits": {"ratelimit per-caller caller,route 100/s", "concurrency slots everybody 8 in flight", "workershed workershed - "},
+		"limits": {"ratelimit per-caller caller,route 100/s", "concurrency slots everybody 8 in flight"},
 	} {
 		status, body := get(t, r.side+"/debug/plimsoll/"+name)
 		text := ""

@@ -20,7 +20,7 @@ type queue[T any] struct {
 
 func newQueue[T any](b batching, c *counts, send func(context.Context, []T) error) *queue[T] {
 	q := &queue[T]{batching: b, items: make(chan T, b.queue), send: send, counts: c, stop: make(chan struct{}), done: make(chan struct{})}
-	q.ctx, q.cancel = context.WithCancel(context.Background())
+	q.ctx, q.cancel = context.WithCancel(context.Background()) //nolint:gosec // shutdown calls it
 	return q
 }
 
