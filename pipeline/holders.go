@@ -107,11 +107,12 @@ func (h *holders) slotsHeld(before, now int64, to []store.Return) []store.Return
 // The states of an admission. While somebody else reads it, or it is changed in
 // flight, shown is added, and its end waits.
 const (
-	free  uint32 = iota // not in flight
-	held                // admitted, and not released
-	kept                // granted by the store, and kept back until its turn
-	shown = 4
+	free uint32 = iota // not in flight
+	held               // admitted, and not released
+	kept               // granted by the store, and kept back until its turn
 )
+
+const shown uint32 = 4
 
 // show keeps an admission as it is, until its state is stored again. It reports
 // false if it is not in flight.

@@ -63,10 +63,10 @@ func (hs *holders) take(print, chance uint64) uint32 {
 	if blocks == nil {
 		return 0
 	}
-	if n := (*blocks).take(print, print<<(64-printBits)|print, nearby); n != 0 {
+	if n := blocks.take(print, print<<(64-printBits)|print, nearby); n != 0 {
 		return n
 	}
-	return (*blocks).take(print, chance, tries)
+	return blocks.take(print, chance, tries)
 }
 
 // take tries some holders, from a place on that is a share of 2^64.

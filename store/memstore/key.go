@@ -16,7 +16,7 @@ type key struct {
 
 // hasher makes keys. It is seeded, so that nobody can aim at one shard or make
 // two keys collide; that two of a million keys collide by chance happens to one
-// process of 140,000.
+// process of 70,000, if each owner has two.
 type hasher struct {
 	seed [4]uint64
 	mask uint64 // of the shard, at most 16 bits
