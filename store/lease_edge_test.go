@@ -33,9 +33,13 @@ func TestARefundTwice(t *testing.T) {
 // time ahead by much.
 func TestAWorkerHoldsItsPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, o, l := newFar(t, 2), store.KeyOf("o"), tokens(t, store.TokenBucket, 1000, time.Second)
+		f, o := newFar(t, 2), store.KeyOf("o")
+		l, err := store.NewTokens("hot", store.TokenBucket, limit.Per(1e5, time.Second), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := work(t, f, store.GuardConfig{})
-		for range 20_000 {
+		for range 10_000 {
 			w.take(o, l, 1)
 			if held := w.Leases().Held; held > 250 {
 				t.Fatalf("%d held of a burst of 1000 by one of two workers", held)
@@ -158,5 +162,45 @@ func TestReturnsAgeInTheQueue(t *testing.T) {
 		if left := f.left(t, o, l); left > 0 {
 			t.Errorf("%d tokens came back that had refilled", left)
 		}
+	})
+}
+
+// What is too little for a cost is kept for smaller ones, and goes back when
+// its block makes room.
+func TestFragmentsGoBack(t *testing.T) {
+	hot(t, func(t *testing.T, s *scene) {
+		for range 1000 {
+			s.take(s.o, s.l, 7)
+			s.spent += 7
+			s.sums()
+			<-time.After(time.Millisecond)
+		}
+		<-time.After(2 * time.Second)
+		if left := s.far.left(t, s.o, s.l); left != 1e6-s.spent {
+			t.Errorf("%d left, want %d", left, int64(1e6)-s.spent)
+		}
+	})
+}
+
+// The store has nothing left and says so to a large cost; what is held here is
+// not denied for that.
+func TestARefusalHidesNoBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, o, l := newFar(t, 1), store.KeyOf("o"), tokens(t, store.TokenBucket, 10_000, 24*time.Hour)
+		w := work(t, f, store.GuardConfig{})
+		w.heat(o, l)
+		all := store.Claim{Owner: o, Limit: l, Cost: f.left(t, o, l)}
+		if g, err := store.ClaimOne(context.Background(), f, all, 0); err != nil || !g.OK {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		held := w.Leases().Held
+		if w.take(o, l, held+1).OK {
+			t.Fatal("more than is held is granted of an empty store")
+		}
+		if _, denied := w.Denied(o, l, 1, time.Now().UnixNano()); denied || !w.take(o, l, 1).OK {
+			t.Errorf("%d are held, and one is denied", held)
+		}
+		w.stop()
+		w.sums()
 	})
 }
