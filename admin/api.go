@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"net/http"
@@ -10,6 +9,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/plimsoll-go/plimsoll/control"
+	"github.com/plimsoll-go/plimsoll/insight"
+	"github.com/plimsoll-go/plimsoll/pipeline"
 )
 
 // API is what the authenticated part needs. Who may ask for what is said by
@@ -25,11 +26,12 @@ type API struct {
 	Certificates func(*x509.Certificate) (name string, role Role)
 	// Brake slows down whoever guesses tokens. Required.
 	Brake Brake
-	// Preview says what a change would do. Nil: there is no preview.
-	Preview func(context.Context, control.Override) (any, error)
-	// Reads are further things to read, each at /v1/ and its name, for
-	// viewers. They are called concurrently.
-	Reads map[string]func(context.Context, *http.Request) (any, error)
+	// Insight is what the process remembers of the last minutes. Nil: nothing.
+	Insight *insight.Recorder
+	// Holders lists requests in flight, at most n. Nil: none is told.
+	Holders func(n int) []pipeline.Holder
+	// Status is what an incident's report tells of the process. Nil: nothing.
+	Status func() Status
 	// Live is what a stream of events tells each second.
 	Live func() any
 }
@@ -66,7 +68,7 @@ type route struct {
 
 // routes are all of the API. A route without a right cannot be written down.
 func (a *API) routes() []route {
-	list := []route{
+	return []route{
 		{"GET", "/v1/whoami", reading, a.whoami},
 		{"GET", "/v1/overrides", reading, a.overrides},
 		{"POST", "/v1/overrides", acting, a.create},
@@ -82,21 +84,15 @@ func (a *API) routes() []route {
 		{"DELETE", "/v1/tokens/{id}", ruling, a.revokeToken},
 		{"GET", "/v1/events", reading, a.events},
 		{"GET", "/v1/openapi.json", reading, openAPI},
+		{"POST", "/v1/preview", reading, a.preview},
+		{"GET", "/v1/top", reading, a.top},
+		{"GET", "/v1/timeline", reading, a.timeline},
+		{"GET", "/v1/decisions/{id}", reading, a.decision},
+		{"GET", "/v1/refusals", reading, a.refusals},
+		{"GET", "/v1/work", reading, a.work},
+		{"GET", "/v1/holders", reading, a.holders},
+		{"GET", "/v1/report", auditing, a.report},
 	}
-	if a.Preview != nil {
-		list = append(list, route{"POST", "/v1/preview", reading, a.preview})
-	}
-	for name, read := range a.Reads {
-		list = append(list, route{"GET", "/v1/" + name, reading, func(w http.ResponseWriter, r *http.Request) {
-			body, err := read(r.Context(), r)
-			if err != nil {
-				refuse(w, err)
-				return
-			}
-			answer(w, http.StatusOK, body)
-		}})
-	}
-	return list
 }
 
 // mount puts the API on a router.

@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/control"
+	"github.com/plimsoll-go/plimsoll/insight"
+	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/store"
 )
 
 // fakeBrake lets a source fail a number of times.
@@ -288,16 +292,14 @@ func TestProtectedClassesAreForAdministrators(t *testing.T) {
 }
 
 func TestAPreviewChangesNothing(t *testing.T) {
-	d := newDesk(t, func(a *API) {
-		a.Preview = func(_ context.Context, o control.Override) (any, error) {
-			return map[string]string{"below": o.Scope.Below}, nil
-		}
-	})
+	d := newDesk(t, nil)
 	before := d.tag()
-	if w := d.call(Viewer, "POST", "/v1/preview", shedLow); w.Code != 200 || !strings.Contains(w.Body.String(), `"below": "normal"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
+	p := decoded[control.Preview](t, d.call(Viewer, "POST", "/v1/preview?minutes=5", shedLow))
+	if p.Version != 1 || p.Override.Scope.Below != "normal" || p.Override.Author != "viewer" {
+		t.Errorf("%+v", p)
 	}
 	want(t, d.call(Viewer, "POST", "/v1/preview", `{"what":"nothing","ttl_seconds":60,"reason":""}`), 422, "invalid")
+	want(t, d.call(Viewer, "POST", "/v1/preview?minutes=11", shedLow), 400, "invalid")
 	if d.tag() != before {
 		t.Error("the document changed")
 	}
@@ -332,19 +334,67 @@ func TestTheSocketIsLocal(t *testing.T) {
 	want(t, ask("GET", "/v1/tokens", "", ""), 403, "forbidden")
 }
 
-func TestReadsAreForViewers(t *testing.T) {
+// What happened lately is told of a request that was refused and of one that
+// is in flight.
+func TestWhatHappenedLately(t *testing.T) {
+	recorder := insight.New(insight.Config{})
+	refused := &pipeline.Request{Caller: pipeline.Caller{ID: store.KeyOf("batch"), Name: "batch"}, Class: priority.Low, Now: time.Now().UnixNano()}
+	plan, err := pipeline.NewPlan(pipeline.Entry{Name: "all", Stage: refuser{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.New(pipeline.Config{Plan: plan, Observer: recorder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Acquire(t.Context(), refused).Verdict == pipeline.Admit {
+		t.Fatal("it was admitted")
+	}
+	id := refused.ID().String()
+	now := time.Now()
 	d := newDesk(t, func(a *API) {
-		a.Reads = map[string]func(context.Context, *http.Request) (any, error){
-			"top":    func(context.Context, *http.Request) (any, error) { return map[string]int{"x": 1}, nil },
-			"broken": func(context.Context, *http.Request) (any, error) { return nil, errors.New("secret inside") },
+		a.Insight, a.Status = recorder, sample
+		a.Holders = func(int) []pipeline.Holder {
+			return []pipeline.Holder{
+				{Caller: "young", Class: "low", Since: now.Add(-time.Second).UnixNano()},
+				{Caller: "old", Class: "low", Since: now.Add(-time.Minute).UnixNano(), Deadline: now.Add(-time.Second).UnixNano(), Gone: true},
+			}
 		}
 	})
-	if w := d.call(Viewer, "GET", "/v1/top", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"x": 1`) {
-		t.Errorf("%d %s", w.Code, w.Body)
+	schema := schemas(t)
+	for path, name := range map[string]string{
+		"/v1/top": "Top", "/v1/timeline": "Timeline", "/v1/decisions/" + id: "Decision", "/v1/refusals": "Refusals",
+		"/v1/work": "Work", "/v1/holders": "Holders",
+	} {
+		schema(name, d.call(Viewer, "GET", path, ""))
 	}
-	w := d.call(Viewer, "GET", "/v1/broken", "")
-	want(t, w, 500, "internal")
-	if strings.Contains(w.Body.String(), "secret") {
-		t.Errorf("told %s", w.Body)
+	got := decoded[Decided](t, d.call(Viewer, "GET", "/v1/decisions/"+id, ""))
+	if got.Caller != "batch" || got.Stage != "all" || got.Reason != "worker-shed" || got.Admitted || got.Class != priority.Low {
+		t.Errorf("why: %+v", got)
 	}
+	held := decoded[map[string][]Held](t, d.call(Viewer, "GET", "/v1/holders?limit=1", ""))["holders"]
+	if len(held) != 1 || held[0].Caller != "old" || !held[0].Left || !held[0].Overdue || held[0].Seconds < 59 {
+		t.Errorf("held: %+v", held)
+	}
+	want(t, d.call(Viewer, "GET", "/v1/decisions/nonsense", ""), 400, "invalid")
+	want(t, d.call(Viewer, "GET", "/v1/decisions/"+store.ID{Hi: 1, Lo: 2}.String(), ""), 404, "not-found")
+	want(t, d.call(Viewer, "GET", "/v1/refusals?limit=1001", ""), 400, "invalid")
+	if w := d.call(Responder, "POST", "/v1/overrides", shedLow, "If-Match: "+d.tag()); w.Code != 201 {
+		t.Fatal(w.Body)
+	}
+	w := d.call(Auditor, "GET", "/v1/report?incident=INC-1", "")
+	schema("Report", w)
+	if r := decoded[Report](t, w); len(r.Trail) != 1 || len(r.Overrides) != 1 || r.Status == nil || len(r.Holders) != 2 {
+		t.Errorf("report: %+v", r)
+	}
+	if r := decoded[Report](t, d.call(Auditor, "GET", "/v1/report?incident=INC-2", "")); len(r.Trail)+len(r.Overrides) != 0 {
+		t.Errorf("report of another: %+v", r)
+	}
+}
+
+// refuser refuses everything.
+type refuser struct{}
+
+func (refuser) Look(*pipeline.Request) pipeline.Decision {
+	return pipeline.Decision{Verdict: pipeline.Reject, Reason: pipeline.WorkerShed}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/plimsoll-go/plimsoll/control"
+	"github.com/plimsoll-go/plimsoll/insight"
 )
 
 // Overrides is what /v1/overrides tells.
@@ -186,24 +187,24 @@ func expected(w http.ResponseWriter, r *http.Request, d *control.Document, c *co
 	return true
 }
 
-// preview says what an override would have done.
+// preview says what an override would have done, and makes nothing.
 func (a *API) preview(w http.ResponseWriter, r *http.Request) {
 	var body creation
 	if !decode(w, r, &body) {
 		return
 	}
-	o := body.override()
-	if o.Reason == "" {
-		o.Reason = "preview"
-	}
-	if err := o.Validate(); err != nil {
-		refuse(w, err)
+	minutes, ok := parameter{"minutes", longestLook, 1, longestLook}.read(w, r)
+	if !ok {
 		return
 	}
-	p, err := a.Preview(r.Context(), o)
+	c := control.Change{Override: body.override(), TTL: seconds(body.Seconds), LocalOnly: body.LocalOnly || person(r).LocalOnly, Actor: person(r).actor()}
+	p, err := a.Control.Preview(r.Context(), c, time.Duration(minutes)*time.Minute)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
 	answer(w, http.StatusOK, p)
 }
+
+// longestLook is how far back a preview looks, in minutes.
+const longestLook = uint64(insight.Window / time.Minute)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -197,7 +198,7 @@ func (t *Tokens) change(ctx context.Context, how func([]stored) ([]stored, error
 			return fmt.Errorf("admin: tokens: %w", err)
 		}
 		next := t.revision + 1
-		swapped, err := t.storage.Swap(ctx, t.revision, next, state, nil)
+		swapped, err := t.storage.Swap(ctx, t.revision, next, state, []byte(strconv.FormatUint(next, 10)))
 		if err != nil {
 			return fmt.Errorf("admin: whether the tokens changed is not known, list them: %w", err)
 		}

@@ -65,10 +65,8 @@ func (f *File) validate(s *source, known Errors) Errors {
 		}
 	}
 	c.listeners()
-	c.pair("server.tls", c.Server.TLS.Cert, c.Server.TLS.Key)
-	if c.Server.TLS.ClientCA != "" && c.Server.TLS.Cert == "" && !c.doubtful("server.tls") {
-		c.fault("server.tls.client_ca", "needs server.tls.cert and key: certificates are shown only over TLS")
-	}
+	c.certificate("server.tls", &c.Server.TLS)
+	c.certificate("admin.tls", &c.Admin.TLS)
 	c.pair("proxy.tls", c.Proxy.TLS.Cert, c.Proxy.TLS.Key)
 	c.storage()
 	c.identity()
@@ -79,6 +77,14 @@ func (f *File) validate(s *source, known Errors) Errors {
 	c.stages()
 	c.patterns()
 	return c.problems
+}
+
+// certificate checks what a listener serves TLS with.
+func (c *checker) certificate(path string, t *TLS) {
+	c.pair(path, t.Cert, t.Key)
+	if t.ClientCA != "" && t.Cert == "" && !c.doubtful(path) {
+		c.fault(path+".client_ca", fmt.Sprintf("needs %s.cert and key: certificates are shown only over TLS", path))
+	}
 }
 
 // fault notes a problem, unless the value at its path, or what holds it, is
@@ -117,8 +123,11 @@ func (c *checker) listeners() {
 		c.fault("admin.listen", fmt.Sprintf("%s is taken by listen (%s)", c.Admin.Listen, c.Listen))
 	}
 	if !c.Admin.BeyondLoopback && !loopback(c.Admin.Listen) {
-		c.fault("admin.listen", fmt.Sprintf("%s can be reached by other machines, and nothing authenticates them; "+
-			"listen on 127.0.0.1, or set admin.beyond_loopback: true where the network keeps others out", c.Admin.Listen))
+		c.fault("admin.listen", fmt.Sprintf("%s can be reached by other machines; listen on 127.0.0.1, "+
+			"or set admin.beyond_loopback: true, after which metrics and status need a token, too", c.Admin.Listen))
+	}
+	if len(c.Admin.Certificates) > 0 && c.Admin.TLS.ClientCA == "" {
+		c.fault("admin.certificates", "needs admin.tls.client_ca, which says whose certificates count")
 	}
 	if c.isItself() {
 		c.fault("upstream", fmt.Sprintf("%s is this proxy itself (listen: %s)", c.Upstream, c.Listen))

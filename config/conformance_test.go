@@ -14,6 +14,7 @@ import (
 // because a reader of YAML hides them from it, and why.
 var beyondSchema = map[string]string{
 	"adaptive_cap_upside_down":       "compares two values",
+	"admin_certificates":             "depends on another key",
 	"admin_in_the_open":              "depends on another key",
 	"algorithm_cannot":               "depends on the algorithm",
 	"ambiguous_limit":                "says which keys exclude each other",

@@ -16,7 +16,7 @@ type File struct {
 	// The service that is protected. Requests go on to it with their own path,
 	// below the path of this URL if it has one.
 	Upstream URL `yaml:"upstream" absent:"none; plimsoll run needs one from here, from --upstream or from PLIMSOLL_UPSTREAM" example:"http://127.0.0.1:9000"`
-	// The listener for health, readiness, metrics and status.
+	// The listener for operators: health, readiness, metrics, status and the API.
 	Admin Admin `yaml:"admin"`
 	// How connections from clients are served.
 	Server Server `yaml:"server"`
@@ -40,15 +40,6 @@ type File struct {
 	Response Response `yaml:"response"`
 	// What is written to standard error.
 	Log Log `yaml:"log"`
-}
-
-// Admin sets the listener for health, readiness, metrics and status.
-type Admin struct {
-	// The address on which operators and probes are served.
-	Listen Address `yaml:"listen" default:"127.0.0.1:9901"`
-	// Whether that address may be one that other machines can reach. Nothing
-	// authenticates those who ask, so the network has to.
-	BeyondLoopback bool `yaml:"beyond_loopback" default:"false"`
 }
 
 // Server sets how connections from clients are served.

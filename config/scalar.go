@@ -106,6 +106,7 @@ var scalars = map[reflect.Type]*scalar{
 	reflect.TypeFor[Scheme]():               words(SchemePlimsoll, SchemeGoogle),
 	reflect.TypeFor[OverrideKind](): words(
 		OverrideStageMode, OverrideShed, OverrideCaller, OverrideLimit, OverrideReserve, OverridePin, OverrideBypass),
+	reflect.TypeFor[AdminRole]():       words(RoleViewer, RoleAuditor, RoleResponder, RoleAdmin),
 	reflect.TypeFor[Charge]():          words(ChargeAdmitted, ChargeAttempts),
 	reflect.TypeFor[Adaptive]():        words(AdaptiveRunQueue, AdaptiveFixed),
 	reflect.TypeFor[Ramp]():            words(RampStripe, RampFast, RampOff),

@@ -44,6 +44,21 @@ func (c *certificate) server() (*tls.Config, error) {
 	return config, fault
 }
 
+// OperatorsTLS is the configuration of another listener, from TLS 1.3 on, whose
+// clients may show a certificate and need not. Follow reads its files again
+// when they change, until its context ends; log hears of those that are wrong.
+func OperatorsTLS(files ServerTLS, log *slog.Logger) (c *tls.Config, follow func(context.Context), err error) {
+	own := &certificate{files: files, log: log}
+	if c, err = own.server(); err != nil {
+		return nil, nil, err
+	}
+	c.MinVersion = tls.VersionTLS13
+	if c.ClientCAs != nil {
+		c.ClientAuth = tls.VerifyClientCertIfGiven
+	}
+	return c, own.follow, nil
+}
+
 // load reads the files. A pair that does not fit changes nothing: the files
 // are seldom replaced in the same moment.
 func (c *certificate) load() error {

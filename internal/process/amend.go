@@ -135,17 +135,17 @@ func (a *amendment) first(table *match.Table) (entries []pipeline.Entry, err err
 	if a.effects.Bypass != "" {
 		return nil, nil
 	}
-	real, trial := overrides.Config{Table: table}, overrides.Config{Table: table}
+	done, trial := overrides.Config{Table: table}, overrides.Config{Table: table}
 	for _, s := range a.effects.Sheds {
 		if _, unmet := a.unmet[s.ID]; unmet {
 			continue
 		}
 		below, _ := priority.Parse(s.Below)
-		c := pick(s.DryRun, &trial, &real)
+		c := pick(s.DryRun, &trial, &done)
 		c.Sheds = append(c.Sheds, overrides.Shed{Rule: s.ID, Route: s.Route, Below: below, Percent: s.Percent})
 	}
 	for caller, f := range a.effects.Callers {
-		c := pick(f.DryRun, &trial, &real)
+		c := pick(f.DryRun, &trial, &done)
 		switch {
 		case !sound(caller):
 			a.unmet[f.ID] = "id: must be followed by the 22 characters of a caller's key"
@@ -159,7 +159,7 @@ func (a *amendment) first(table *match.Table) (entries []pipeline.Entry, err err
 		name   string
 		mode   pipeline.Mode
 		config *overrides.Config
-	}{{overridesEntry, pipeline.Enforce, &real}, {trialEntry, pipeline.Shadow, &trial}} {
+	}{{overridesEntry, pipeline.Enforce, &done}, {trialEntry, pipeline.Shadow, &trial}} {
 		if len(made.config.Sheds)+len(made.config.Blocks) == 0 {
 			continue
 		}

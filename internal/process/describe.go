@@ -109,7 +109,7 @@ func Warnings(f *config.File) (list []string) {
 		warn(s.FleetShed != nil && s.FleetShed.Reserve > 0 && !critical,
 			"no rule makes a request critical, so what %s keeps for critical traffic serves nobody: add a rule to priority.rules", s.Label())
 	}
-	warn(f.Admin.BeyondLoopback, "the admin listener %s can be reached from other machines, and asks nobody who they are", f.Admin.Listen)
+	warn(f.Admin.BeyondLoopback && f.Admin.TLS.Cert == "", "the admin listener %s can be reached from other machines, and tokens travel in the clear: set admin.tls", f.Admin.Listen)
 	warn(f.Store.Driver == config.RedisDriver && f.Store.Redis.TLS.Unverified, "the certificate of the store is not verified: whoever answers in its place hears the password")
 	warn(f.Proxy.TLS.Unverified, "the upstream's certificate is not verified")
 	return list

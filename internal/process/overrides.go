@@ -19,6 +19,7 @@ func (p *Process) override(e control.Effects) (unmet map[string]string, err erro
 	unmet, err = p.rebuild(p.file, &e)
 	if err == nil {
 		p.effects = e
+		p.noteOverrides()
 	}
 	return unmet, err
 }

@@ -65,6 +65,7 @@ type Process struct {
 	file     *config.File    // without what overrides change
 	effects  control.Effects // of the overrides that hold
 	pinned   map[string]bool // worker stages that an override holds
+	holding  map[string]control.Override
 	state    atomic.Pointer[string]
 }
 
@@ -167,6 +168,7 @@ func (p *Process) apply(file *config.File) error {
 		return err
 	}
 	p.file = file
+	p.insight.Note(insight.Event{Kind: "config", What: "the configuration was changed"})
 	p.control.Reapply() // to hear which overrides this file has something for
 	if restart := p.built.Load().Restart; len(restart) > 0 {
 		p.log.Warn("some changes count only after the next start", "paths", restart)

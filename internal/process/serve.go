@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
+	"github.com/plimsoll-go/plimsoll/control"
 )
 
 // Run serves until the context ends, and then drains: no new connections,
@@ -29,15 +30,9 @@ func (p *Process) Run(ctx context.Context) error {
 
 // Serve is Run on listeners that are open already. It closes them.
 func (p *Process) Serve(ctx context.Context, public, operators net.Listener) error {
-	debug, err := p.debug()
+	office, err := p.openOffice(operators)
 	if err != nil {
-		return fmt.Errorf("process: %w", err)
-	}
-	handler, err := admin.New(admin.Config{
-		Status: p.Status, Ready: p.ready, Metrics: admin.Metrics(p.telemetry), Debug: debug, AnyHost: p.began.Admin.BeyondLoopback,
-	})
-	if err != nil {
-		return fmt.Errorf("process: %w", err)
+		return errors.Join(err, public.Close(), operators.Close())
 	}
 	p.recall(ctx)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives what it serves
@@ -53,14 +48,15 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	group.Go(func() { p.report(p.pipeline.Run(background)) })
 	group.Go(func() { p.checkStore(background) })
 	group.Go(func() { p.report(p.control.Run(background)) })
+	group.Go(func() { p.watchStore(background) })
 	group.Go(func() { p.report(p.observing.refusals.Run(background, p.telemetry)) })
 	if p.watcher != nil {
 		group.Go(func() { p.report(p.watcher.Run(background)) })
 	}
-	side := admin.Server(handler)
-	group.Go(func() { p.report(side.Serve(operators)) })
-	defer p.close(side)
+	office.serve(background, &group)
+	defer p.close(office)
 	p.describe(public.Addr(), operators.Addr())
+	p.report(p.greet(ctx, office.api))
 	p.enter(admin.Serving)
 	defer context.AfterFunc(ctx, p.drain)()
 	return p.server.Serve(ctx, public)
@@ -84,16 +80,14 @@ func (p *Process) drain() {
 	p.log.Info("draining", "in_flight", p.pipeline.InFlight(), "grace", p.began.Server.Grace)
 }
 
-// close ends the listener for operators, the last to go.
-func (p *Process) close(side *http.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if side.Shutdown(ctx) != nil {
-		side.Close()
-	}
+// close ends the listeners for operators, the last to go.
+func (p *Process) close(o *office) {
+	o.close()
 	p.proxy.CloseIdleConnections()
-	if p.files != nil {
-		p.report(p.files.Close())
+	for _, files := range []*control.File{p.files, p.tokenFiles} {
+		if files != nil {
+			p.report(files.Close())
+		}
 	}
 	p.log.Info("ended", "in_flight", p.pipeline.InFlight())
 }

@@ -58,17 +58,14 @@ func policy(c *config.Control) control.Policy {
 // controlFiles opens the directory that the file names. One that nobody named
 // is used if it can be: a second process on a machine starts without it.
 func (p *Process) controlFiles() (files *control.File, err error) {
-	dir, named := p.began.Control.Dir, p.began.Control.Dir != ""
-	if !named {
-		dir = p.config.StateDir
-	}
+	dir, named := p.stateDir(), p.began.Control.Dir != ""
 	if dir == "" {
 		return nil, nil
 	}
 	if !named {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			p.log.Warn("overrides end with this process", "error", err)
-			return nil, nil //nolint:nilerr // memory serves
+			return nil, nil
 		}
 	}
 	files, err = control.OpenFile(control.FileConfig{Dir: dir, Log: p.log})
