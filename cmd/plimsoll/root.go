@@ -66,7 +66,7 @@ is no, 2 not called rightly.`,
 	}
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(checkCommand(), configCommand(), demoCommand(), runCommand(), simulateCommand(), statusCommand(), versionCommand())
+	root.AddCommand(checkCommand(), configCommand(), demoCommand(), doctorCommand(), runCommand(), simulateCommand(), statusCommand(), versionCommand())
 	return root
 }
 

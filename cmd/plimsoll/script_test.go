@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"upstream": upstream, "freeport": freeport, "get": get, "hold": hold, "release": release, "signal": sendSignal,
+			"redis": redisServer, "redisdo": redisDo,
 			"exits": exits, "await": await,
 		},
 	})
