@@ -71,7 +71,7 @@ func leftTo(t testing.TB, s *Store, owner string, l *store.Limit) int64 {
 func TestScriptsFlushed(t *testing.T) {
 	srv := start(t)
 	s, l := open(t, srv), bucketOf(t, 1000)
-	for round := range 3 {
+	for round := range 10 {
 		srv.do(t, "SCRIPT", "FLUSH")
 		var wg sync.WaitGroup
 		for range 50 {
