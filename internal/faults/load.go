@@ -21,8 +21,11 @@ const (
 	kinds
 )
 
-// Spoiled is the name of the callers whose keys a row may spoil.
-const Spoiled = "spoiled"
+// spoiledCallers is how many callers there are whose keys a row may spoil:
+// enough that none spends its quota.
+const spoiledCallers = 300
+
+func spoiledName(n int) string { return "spoiled-" + strconv.Itoa(n/10%spoiledCallers) }
 
 // shot is one request of the load.
 type shot struct {
@@ -83,9 +86,9 @@ func (l *load) next(n int) *shot {
 	switch n / policy % 10 {
 	case 1, 4:
 		s.kind, name = greedy, "greedy-"+policies[s.policy].String()
-	case 7:
+	case 7, 8:
 		if l.spoils {
-			s.kind, name = spoiled, Spoiled
+			s.kind, name = spoiled, spoiledName(n)
 		}
 	}
 	s.request.Method, s.request.Path = "GET", pathOf(policies[s.policy], s.kind == greedy)

@@ -88,27 +88,29 @@ func (r *Result) Ghosts() (n int64) {
 // bounded holds the greedy callers to the formula: B + R·W, and B more for each
 // loss; and those that fell back to this worker's share, to B + R·D of its own.
 func (r *Result) bounded() error {
+	may := mayOf(r.Shape.Rate)
 	for i, p := range policies {
 		byStore, byShare := r.span(i, false), r.span(i, true)
-		most := int64(1+r.Row.Losses)*burst + byStore.tokens()
+		most := int64(1+r.Row.Losses)*may.burst + may.tokens(byStore.time)
 		if byStore.admitted > most {
 			return fmt.Errorf("the store admitted %d of a greedy caller in %s, bound %d", byStore.admitted, byStore.time, most)
 		}
-		if p != pipeline.Open && byShare.admitted > burst+byShare.tokens() {
-			return fmt.Errorf("%s: the share admitted %d of a greedy caller in %s, bound %d", p, byShare.admitted, byShare.time, burst+byShare.tokens())
+		most = may.burst + may.tokens(byShare.time)
+		if p != pipeline.Open && byShare.admitted > most {
+			return fmt.Errorf("%s: the share admitted %d of a greedy caller in %s, bound %d", p, byShare.admitted, byShare.time, most)
 		}
 	}
 	return nil
 }
+
+// tokens is R·W, rounded up.
+func (m may) tokens(d time.Duration) int64 { return int64(math.Ceil(d.Seconds() * float64(m.rate))) }
 
 // span is what was admitted of a greedy caller, and over how long.
 type span struct {
 	admitted int64
 	time     time.Duration
 }
-
-// tokens is R·W, rounded up.
-func (s *span) tokens() int64 { return int64(math.Ceil(s.time.Seconds()*rate)) + 1 }
 
 func (r *Result) span(policy int, fellBack bool) (out span) {
 	var first, last time.Time
@@ -133,8 +135,8 @@ func (r *Result) effect() error {
 	switch {
 	case r.Row.Effect == Opens && !down:
 		return fmt.Errorf("the store was never down: %v", r.changes)
-	case r.Row.Effect == Opens && r.Stats.Skipped == 0:
-		return errors.New("a store that is down was asked")
+	case r.Row.Effect == Opens && r.Stats.Failed+r.Stats.Late >= r.Stats.Skipped:
+		return fmt.Errorf("a store that is down was asked: %+v", r.Stats)
 	}
 	return nil
 }
@@ -144,6 +146,11 @@ func (r *Result) effect() error {
 func (r *Result) Spared() error {
 	if err := r.NeverDown(); err != nil {
 		return err
+	}
+	for _, c := range r.changes {
+		if c.At.After(r.Broke) {
+			return fmt.Errorf("the store was thought %s: %s", c.State, c.Cause)
+		}
 	}
 	for _, s := range r.shots {
 		if s.fellBack && s.kind != spoiled {

@@ -22,12 +22,19 @@ import (
 const (
 	quota   = 10
 	slots   = 5
-	burst   = 20 // of the greedy caller
-	rate    = 40 // a second, of the greedy caller
 	lasting = 10 * time.Minute
 	passing = 3 * time.Second // where slots may come back by their leases alone
 	policy  = 3
 )
+
+// may is what a greedy caller may send: a quarter of what it does.
+type may struct{ rate, burst int64 }
+
+// mayOf is for so many requests a second in all, of which each greedy caller
+// sends a fifteenth.
+func mayOf(perSecond int) may {
+	return may{rate: max(1, int64(perSecond)/60), burst: max(2, int64(perSecond)/50)}
+}
 
 var policies = [policy]pipeline.FaultPolicy{pipeline.Open, pipeline.Closed, pipeline.Local}
 
@@ -45,7 +52,7 @@ type rig struct {
 	done sync.WaitGroup
 }
 
-func newRig(ctx context.Context, c redisstore.Config, budget, lease time.Duration) (*rig, error) {
+func newRig(ctx context.Context, c redisstore.Config, shape Shape, lease time.Duration) (*rig, error) {
 	r := &rig{watcher: &watcher{}}
 	var err error
 	if r.driver, err = redisstore.New(c); err != nil {
@@ -55,8 +62,8 @@ func newRig(ctx context.Context, c redisstore.Config, budget, lease time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	r.guard = store.NewGuard(r.driver, store.GuardConfig{Budget: budget, Local: local, OnState: r.watcher.changed})
-	plan, err := r.plan(lease)
+	r.guard = store.NewGuard(r.driver, store.GuardConfig{Budget: shape.Budget, Local: local, OnState: r.watcher.changed})
+	plan, err := r.plan(lease, mayOf(shape.Rate))
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +83,14 @@ func (r *rig) end() {
 	_ = r.driver.Close()
 }
 
-func (r *rig) plan(lease time.Duration) (*pipeline.Plan, error) {
+func (r *rig) plan(lease time.Duration, may may) (*pipeline.Plan, error) {
 	var entries []pipeline.Entry
 	var errs [2]error
 	for i, p := range policies {
 		name := p.String()
 		r.rates[i], errs[0] = ratelimit.New(ratelimit.Config{Limits: []ratelimit.Limit{
 			{Name: "quota-" + name, Match: match.Rule{Path: pathOf(p, false)}, Key: byCaller, Rate: limit.Per(quota, 10_000*time.Hour)},
-			{Name: "rate-" + name, Match: match.Rule{Path: pathOf(p, true)}, Key: byCaller, Rate: limit.Per(rate, time.Second), Burst: burst},
+			{Name: "rate-" + name, Match: match.Rule{Path: pathOf(p, true)}, Key: byCaller, Rate: limit.Per(may.rate, time.Second), Burst: may.burst},
 		}}, nil)
 		r.slots[i], errs[1] = concurrency.New(concurrency.Config{Limits: []concurrency.Limit{
 			{Name: "slots-" + name, Match: match.Rule{Path: pathOf(p, false)}, Key: byCaller, Max: slots, Lease: lease},

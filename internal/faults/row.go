@@ -39,7 +39,7 @@ type Row struct {
 	Leases bool
 	// Losses is how often the server loses its state.
 	Losses int
-	// Spoils says that Break spoils the keys of the callers named Spoiled.
+	// Spoils says that Break spoils the keys of some callers.
 	Spoils bool
 	// Check looks at what else must be so, once all is over. Nil is nothing.
 	Check func(context.Context, *World, *Result) error

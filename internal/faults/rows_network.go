@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/internal/redistest"
@@ -40,12 +41,12 @@ func network() []Row {
 			Build: proxied, Silent: true, Break: through(func(p *redistest.Proxy) { p.Deafen(1000) }),
 		},
 		{
-			Name: "slow", Section: Network, Fault: "answers take 200 ms", Heals: "they are fast again",
+			Name: "slow", Section: Network, Fault: "answers take 200 ms", Heals: "they are fast again; a slot may wait for its lease", Leases: true,
 			Build: proxied, Silent: true, Heal: through(func(p *redistest.Proxy) { p.Delay(nil) }),
 			Break: through(func(p *redistest.Proxy) { p.Delay(func() time.Duration { return 100 * time.Millisecond }) }),
 		},
 		{
-			Name: "lossy", Section: Network, Fault: "one packet in twenty is sent again, 200 ms later", Heals: "none is",
+			Name: "lossy", Section: Network, Fault: "one packet in twenty is sent again, 200 ms later", Heals: "none is; a slot may wait for its lease", Leases: true,
 			Sees: "some calls are late", Effect: Hurts,
 			Build: proxied, Silent: true, Heal: through(func(p *redistest.Proxy) { p.Delay(nil) }),
 			Break: through(func(p *redistest.Proxy) {
@@ -63,6 +64,14 @@ func network() []Row {
 			Build: proxied, Break: through((*redistest.Proxy).Reset),
 		},
 		{
+			Name: "resets", Section: Network, Fault: "connections reset again and again, with calls under way", Heals: "it ends",
+			Sees: "the calls that were under way fail", Effect: Hurts,
+			Build: proxied, Break: keepResetting, Heal: func(_ context.Context, w *World) error {
+				w.calm()
+				return nil
+			},
+		},
+		{
 			Name: "refused", Section: Network, Fault: "every connection reset, new ones too", Heals: "new connections",
 			Build: proxied, Heal: through((*redistest.Proxy).Accept), Break: through(func(p *redistest.Proxy) {
 				p.Refuse()
@@ -70,4 +79,24 @@ func network() []Row {
 			}),
 		},
 	}
+}
+
+// keepResetting resets connections every now and then, until it is calm. The
+// network is a little slow meanwhile, so that calls are under way.
+func keepResetting(ctx context.Context, w *World) error {
+	w.Proxy.Delay(func() time.Duration { return 2 * time.Millisecond })
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for pause(ctx, 25*time.Millisecond) == nil {
+			w.Proxy.Reset()
+		}
+	})
+	w.calm = func() {
+		cancel()
+		done.Wait()
+		w.Proxy.Delay(nil)
+	}
+	w.ends = append(w.ends, w.calm)
+	return nil
 }

@@ -45,7 +45,7 @@ func gone() []Row {
 		},
 		{
 			Name: "restarted", Section: Gone, Fault: "server stopped (SIGTERM), and started again on its append-only file", Heals: "started again",
-			Build: direct("--appendonly", "yes", "--appendfsync", "always"), Heal: launch, Break: func(_ context.Context, w *World) error {
+			Build: direct("--appendonly", "yes"), Heal: launch, Break: func(_ context.Context, w *World) error {
 				w.Server().Shutdown()
 				return nil
 			},
@@ -121,8 +121,8 @@ func answers() []Row {
 			Heal: commands([]any{"CONFIG", "SET", "maxclients", "1000"}),
 		},
 		{
-			Name: "wrong-type", Section: Answers, Fault: "data of another type under one caller's key (`WRONGTYPE`)", Heals: "the key is deleted",
-			Sees: "that caller alone falls back", Effect: Spares, Spoils: true,
+			Name: "wrong-type", Section: Answers, Fault: "data of another type under some callers' keys (`WRONGTYPE`)", Heals: "the keys are deleted",
+			Sees: "those callers alone fall back", Effect: Spares, Spoils: true,
 			Build: direct(), Break: spoil, Heal: unspoil,
 		},
 	}
@@ -187,35 +187,22 @@ func orReady(ctx context.Context, w *World, err error) error {
 	return w.Server().Ready(ctx)
 }
 
-// keysOf are the keys of the spoiled callers.
-func keysOf(ctx context.Context, w *World) ([]string, error) {
-	return w.Server().Admin.Keys(ctx, "plimsoll:{"+ownerOf(Spoiled).String()+"}*").Result()
-}
-
-func spoil(ctx context.Context, w *World) error {
-	keys, err := keysOf(ctx, w)
-	if err != nil {
-		return err
-	}
-	if len(keys) == 0 {
-		return fmt.Errorf("the callers %s have no keys yet", Spoiled)
-	}
-	for _, key := range keys {
-		if err := commands([]any{"DEL", key}, []any{"LPUSH", key, "x"})(ctx, w); err != nil {
+// eachSpoiled runs commands on the key of each caller that is spoiled.
+func eachSpoiled(ctx context.Context, w *World, list func(key string) [][]any) error {
+	for n := range spoiledCallers {
+		if err := commands(list("plimsoll:{"+ownerOf(spoiledName(10*n)).String()+"}t")...)(ctx, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func spoil(ctx context.Context, w *World) error {
+	return eachSpoiled(ctx, w, func(key string) [][]any { return [][]any{{"DEL", key}, {"LPUSH", key, "x"}} })
+}
+
 func unspoil(ctx context.Context, w *World) error {
-	keys, err := keysOf(ctx, w)
-	for _, key := range keys {
-		if err := w.do(ctx, "DEL", key); err != nil {
-			return err
-		}
-	}
-	return err
+	return eachSpoiled(ctx, w, func(key string) [][]any { return [][]any{{"DEL", key}} })
 }
 
 // loadedOnce holds the worker to one loading of each script since the flush.

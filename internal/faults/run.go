@@ -47,7 +47,7 @@ func Run(ctx context.Context, row *Row, shape Shape) (*Result, error) {
 	if row.Leases {
 		lease = passing
 	}
-	r, err := newRig(ctx, w.Worker, shape.Budget, lease)
+	r, err := newRig(ctx, w.Worker, shape, lease)
 	if err != nil {
 		return nil, fmt.Errorf("faults: %s: %w", row.Name, err)
 	}
@@ -104,12 +104,13 @@ func (u *run) fault(ctx context.Context) error {
 	if err := u.row.Break(ctx, u.world); err != nil {
 		return fmt.Errorf("break: %w", err)
 	}
-	before := u.load.decided.Load()
-	felt, what := func() bool { return u.load.decided.Load() >= before+2*enough }, "requests are decided"
 	if u.row.Effect == Opens {
-		felt, what = func() bool { return u.rig.guard.State() == store.Down }, "the store is down"
+		if err := u.until(ctx, "the store is down", func() bool { return u.rig.guard.State() == store.Down }); err != nil {
+			return err
+		}
 	}
-	if err := u.until(ctx, what, felt); err != nil {
+	before := u.load.decided.Load()
+	if err := u.until(ctx, "requests are decided", func() bool { return u.load.decided.Load() >= before+2*enough }); err != nil {
 		return err
 	}
 	if err := pause(ctx, u.shape.Fault-time.Since(u.result.Broke)); err != nil {

@@ -20,6 +20,7 @@ type World struct {
 	Worker, Auditor redisstore.Config
 
 	fault   time.Duration    // how long the fault is to last
+	calm    func()           // ends a fault that is a loop
 	between *redistest.Proxy // on the way from the replica to its master, or nil
 	ends    []func()
 }
