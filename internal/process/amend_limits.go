@@ -80,6 +80,9 @@ func (a *amendment) rate(l *config.RateLimitEntry, e *control.LimitEffect) {
 	case e.Set == control.Max:
 		a.unmet[e.NumberID] = "max is for limits of concurrency; this one has a rate"
 		return
+	case l.Quota.Count > 0 && e.Set == control.Scale:
+		l.Quota = scaledQuota(l.Quota, e.Value)
+		return
 	case before.Count == 0:
 		a.unmet[e.NumberID] = "the limit has no rate that could be changed"
 		return
@@ -196,8 +199,10 @@ func rateCaller(l *config.RateLimitEntry, caller config.Caller, e *control.Calle
 	switch {
 	case e.Set == control.Exempt:
 		o = config.RateOverride{Caller: caller, Unlimited: true}
-	case l.Unlimited || o.Unlimited || o.Rate.Count == 0:
+	case l.Unlimited || o.Unlimited || o.Rate.Count == 0 && o.Quota.Count == 0:
 		return
+	case o.Quota.Count > 0:
+		o.Quota = scaledQuota(o.Quota, e.Value)
 	default:
 		o.Rate = scaled(o.Rate, e.Value)
 		if o.Burst > 0 {
@@ -245,6 +250,10 @@ func byCaller(o pipeline.Owner) bool {
 // scaled is a rate times a factor, one token in its period at least.
 func scaled(r limit.Rate, by float64) limit.Rate {
 	return limit.Rate{Count: bounded(float64(r.Count)*by, 1<<50), Period: r.Period}
+}
+
+func scaledQuota(q config.Quota, by float64) config.Quota {
+	return config.Quota{Count: bounded(float64(q.Count)*by, 1<<50), Unit: q.Unit}
 }
 
 func perSecond(r limit.Rate) float64 { return float64(r.Count) / r.Period.Seconds() }

@@ -183,6 +183,31 @@ func TestOverridesOfLimitsAndStages(t *testing.T) {
 	r.revoke(t, none.Override.ID)
 }
 
+// A quota of the calendar is rescaled as a rate is, for all and for one caller.
+func TestOverridesOfAQuota(t *testing.T) {
+	r := start(t, file(t, `version: 1
+identity: {trusted_proxies: [127.0.0.0/8], caller: [trusted-header:X-Caller, address]}
+stages: [{stage: ratelimit, limits: [{name: monthly, quota: 1/month}]}]
+`), hello)
+	r.ask(t, "/", "a")
+	for _, o := range []control.Override{
+		{What: control.Limit, Set: control.Scale, Value: 10, Scope: control.Scope{Stage: "ratelimit", Limit: "monthly"}},
+		{What: control.Caller, Set: control.Scale, Value: 40, Scope: control.Scope{Caller: "a"}},
+	} {
+		if got := r.ask(t, "/", "a"); got != "429" {
+			t.Fatalf("before %s %s: %s", o.What, o.Set, got)
+		}
+		made := r.override(t, o)
+		if got := r.ask(t, "/", "a"); got != "ok" {
+			t.Errorf("%s %s: %s", o.What, o.Set, got)
+		}
+		if s := r.Control().State(); len(s.Unmet) > 0 {
+			t.Errorf("%s %s: %+v", o.What, o.Set, s.Unmet)
+		}
+		r.revoke(t, made.Override.ID)
+	}
+}
+
 func TestOverridesOfTheShedders(t *testing.T) {
 	r := start(t, file(t, policyFile), hello)
 	r.override(t, control.Override{What: control.Reserve, Set: control.Share, Value: 0.6})
