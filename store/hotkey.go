@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,7 @@ const smallest = 4
 type hotKey struct {
 	id    hotID
 	limit *Limit
+	ahead atomic.Int64 // of its requests' clock, against the guard's
 
 	mu     sync.Mutex
 	blocks [blocks]*block // the oldest is replaced first

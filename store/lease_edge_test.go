@@ -204,3 +204,30 @@ func TestARefusalHidesNoBlock(t *testing.T) {
 		w.sums()
 	})
 }
+
+// The clock of requests is any distance from the wall clock, and may be set.
+func TestLeasesGoByTheClockOfRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, o, l := newFar(t, 1), store.KeyOf("o"), quota(t, 1e6)
+		w := work(t, f, store.GuardConfig{})
+		spent := int64(0)
+		for _, skew := range []time.Duration{time.Hour, -time.Hour, 0} {
+			calls := f.calls()
+			for range 1000 {
+				b := &store.Batch{Now: time.Now().Add(skew).UnixNano(), Grants: make([]store.Grant, 1), Claims: []store.Claim{{Owner: o, Limit: l, Cost: 1}}}
+				if err := w.Claim(context.Background(), b); err != nil || !b.Grants[0].OK {
+					t.Fatalf("%+v, %v", b.Grants, err)
+				}
+				spent++
+				<-time.After(time.Millisecond)
+			}
+			if n := f.calls() - calls; n > 150 {
+				t.Errorf("with a clock %s off, a thousand decisions took %d calls", skew, n)
+			}
+		}
+		w.stop()
+		if left := f.left(t, o, l); left != 1e6-spent {
+			t.Errorf("%d left, want %d: %+v", left, int64(1e6)-spent, w.sums())
+		}
+	})
+}

@@ -113,7 +113,7 @@ func (l *leases) take(c *Claim, g *Grant, now int64) bool {
 	}
 	ok, due := k.take(c.Cost, now, l.config.Lease, g)
 	if due {
-		l.want(k)
+		l.want(k, now)
 	}
 	return ok
 }
@@ -136,6 +136,7 @@ func (l *leases) watch(c *Claim, now int64) {
 	k := &hotKey{id: hotID{c.Owner, c.Limit.ID}, limit: c.Limit, begun: now, due: true}
 	k.askRate = float64(count) / time.Duration(max(since, measureFor)).Seconds()
 	k.tokenRate = k.askRate * float64(c.Cost)
+	k.ahead.Store(now - l.remote.clock())
 	l.some.Add(1)
 	_, there, evicted := l.keys.PeekOrAdd(k.id, k)
 	switch {
@@ -145,15 +146,16 @@ func (l *leases) watch(c *Claim, now int64) {
 	case evicted:
 		l.evicted.Add(1)
 	}
-	l.want(k)
+	l.want(k, now)
 }
 
 // parts is into how many parts what is left is divided: each worker may have
 // one, and together they have half.
 func (l *leases) parts() int64 { return 2 * int64(max(l.workers.Load(), 1)) }
 
-// want puts a key in line for a loan.
-func (l *leases) want(k *hotKey) {
+// want puts a key in line for a loan, at a moment of its requests' clock.
+func (l *leases) want(k *hotKey, now int64) {
+	k.ahead.Store(now - l.remote.clock())
 	l.mu.Lock()
 	l.waiting = append(l.waiting, k)
 	l.mu.Unlock()
@@ -173,7 +175,7 @@ func (l *leases) drop(k *hotKey) {
 // end returns what a key holds that is not leased any more.
 func (l *leases) end(k *hotKey) {
 	l.some.Add(-1)
-	l.put(k.close(l.now(), nil))
+	l.put(k.close(l.now(k), nil))
 	l.fold(k)
 }
 
@@ -259,5 +261,7 @@ func (g *Guard) holds(c *Claim, now int64) bool {
 	return k.held(now, l.config.Lease) > 0
 }
 
-// now is this worker's clock; Run's work has no request that brings one.
-func (l *leases) now() int64 { return time.Now().UnixNano() }
+// now is the moment by the clock of a key's requests, for work that no request
+// brings a moment to. That clock may be any distance from the wall clock: a
+// pipeline's never steps.
+func (l *leases) now(k *hotKey) int64 { return l.remote.clock() + k.ahead.Load() }

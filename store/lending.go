@@ -54,7 +54,7 @@ func (l *leases) lend(ctx context.Context) bool {
 	}
 	loans, asked := make([]Loan, 0, len(keys)), make([]pending, 0, len(keys))
 	for _, k := range keys {
-		if loan, epoch, ok := k.ask(&l.config, l.parts(), l.now()); ok {
+		if loan, epoch, ok := k.ask(&l.config, l.parts(), l.now(k)); ok {
 			loans, asked = append(loans, loan), append(asked, pending{k, epoch, l.serial.Add(1), l.memory})
 		}
 	}
@@ -84,9 +84,9 @@ var errNotLent = errors.New("store: lend: the driver panicked")
 func (l *leases) arrive(loans []Loan, asked []pending, err error) {
 	l.calls.Add(1)
 	var back []Return
-	now := l.now()
 	for i := range asked {
 		a := &asked[i]
+		now := l.now(a.key)
 		if err != nil || loans[i].Err != nil {
 			a.key.failed(now)
 			continue
@@ -106,7 +106,7 @@ func (l *leases) sweep() {
 	var back []Return
 	for _, k := range l.keys.Values() {
 		var cold bool
-		if back, cold = k.sweep(&l.config, l.now(), back); cold {
+		if back, cold = k.sweep(&l.config, l.now(k), back); cold {
 			l.drop(k)
 		}
 	}
