@@ -26,14 +26,15 @@ scenario's expectations were met, and which invariants were broken, if any.
 The same seed gives the same run, event by event. Exit code 1 says that something did
 not hold.
 
-Scenarios that come along: ` + strings.Join(sim.Names(), ", ") + `.`,
+Scenarios that come along: ` + wrapped(sim.Names(), 85) + `.
+And random is one made up from the seed. How to write one is told in docs/simulation.md.`,
 		Args: oneArg("NAME or FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			write, ok := reportWriters[output]
 			if !ok {
 				return usageError{fmt.Errorf("unknown output %q, allowed: table, json", output)}
 			}
-			s, err := scenario(args[0])
+			s, err := scenario(args[0], seed)
 			if err != nil {
 				return err
 			}
@@ -56,8 +57,11 @@ Scenarios that come along: ` + strings.Join(sim.Names(), ", ") + `.`,
 	return c
 }
 
-// scenario finds a scenario by name, or else reads a file.
-func scenario(name string) (*sim.Scenario, error) {
+// scenario finds a scenario by name, makes one up, or reads a file.
+func scenario(name string, seed uint64) (*sim.Scenario, error) {
+	if name == "random" {
+		return sim.Random(seed), nil
+	}
 	if !strings.ContainsAny(name, `./\`) {
 		s, err := sim.Named(name)
 		if err != nil {
@@ -86,4 +90,23 @@ var reportWriters = map[string]func(io.Writer, *sim.Scenario, *sim.Report) error
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	},
+}
+
+// wrapped is a list of words in lines of some width.
+func wrapped(list []string, width int) string {
+	var b strings.Builder
+	column := len("Scenarios that come along: ")
+	for i, word := range list {
+		if i > 0 {
+			b.WriteString(",")
+			if column += len(word) + 2; column > width {
+				b.WriteString("\n")
+				column = len(word)
+			} else {
+				b.WriteString(" ")
+			}
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }
