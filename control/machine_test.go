@@ -126,10 +126,11 @@ func runMachine(rt *rapid.T, t *testing.T, storage Storage) {
 
 // apply is what a change does to the model.
 func (d *Document) apply(a Action, o *Override) {
-	switch found := d.Find(o.ID); {
-	case a == Create:
+	found := d.Find(o.ID)
+	switch a {
+	case Create:
 		d.Overrides = append(d.Overrides, *o)
-	case a == Revoke:
+	case Revoke:
 		i := 0
 		for d.Overrides[i].ID != o.ID {
 			i++

@@ -163,6 +163,11 @@ func TestTheHeaviestCallers(t *testing.T) {
 	if len(held) != 3 || held[0].Name != "slow" || held[0].Seconds-held[0].OverBy > 1000 || held[0].Seconds < 1000 {
 		t.Errorf("%+v", held)
 	}
+	for _, h := range held[1:] { // each of the small ones held a millisecond
+		if h.Seconds-h.OverBy > 0.0011 {
+			t.Errorf("%+v", h)
+		}
+	}
 	n.at += int64(sketchTerm) * 2
 	n.request(t.Context(), of("new", priority.Normal), time.Second)
 	if _, held := n.Callers(99); len(held) > 1+sketchPlaces*(sketchShards-1) {

@@ -48,7 +48,7 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	group.Go(func() { p.report(p.pipeline.Run(background)) })
 	group.Go(func() { p.checkStore(background) })
 	group.Go(func() { p.report(p.control.Run(background)) })
-	group.Go(func() { p.watchStore(background) })
+	group.Go(func() { p.noteStore(background) })
 	group.Go(func() { p.report(p.observing.refusals.Run(background, p.telemetry)) })
 	if p.watcher != nil {
 		group.Go(func() { p.report(p.watcher.Run(background)) })
