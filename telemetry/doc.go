@@ -16,4 +16,8 @@
 // called concurrently. Counting a decision costs two atomic additions, a
 // refusal three, and one reading of the pipeline's clock; nothing is
 // allocated. Reading everything costs about a millisecond.
+//
+// Spans notes decisions on the spans of OpenTelemetry, and RefusalLog logs a
+// sample of the refusals. Both are there for who asks for them. Package otlp
+// pushes all three signals.
 package telemetry

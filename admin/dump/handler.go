@@ -17,8 +17,10 @@ const Prefix = "/debug/plimsoll/"
 
 // Config says what is told. Pipeline and Telemetry are required.
 type Config struct {
-	Pipeline  *pipeline.Pipeline
-	Telemetry *telemetry.Telemetry // follows the pipeline
+	// Pipeline is whose plan and requests in flight are told.
+	Pipeline *pipeline.Pipeline
+	// Telemetry is whose figures are told. It follows the pipeline.
+	Telemetry *telemetry.Telemetry
 	// Limits lists what is configured now. Nil: nothing is told of limits.
 	Limits func() []Limit
 }
