@@ -121,3 +121,14 @@ func (r *Result) Requests() (n int) {
 	}
 	return n
 }
+
+// Path is how the guard's state changed, from the break.
+func (r *Result) Path() string {
+	var path []string
+	for _, c := range r.changes {
+		if c.At.After(r.Broke) {
+			path = append(path, fmt.Sprintf("%s %s", c.At.Sub(r.Broke).Round(time.Millisecond), c.State))
+		}
+	}
+	return fmt.Sprintf("%s, healed %s", strings.Join(path, ", "), r.Healed.Sub(r.Broke).Round(time.Millisecond))
+}

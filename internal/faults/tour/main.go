@@ -84,7 +84,7 @@ func say(log io.Writer, r *faults.Result) {
 	fmt.Fprintf(log, "%-20s %5d requests, p99.9 %s, +%d goroutines, +%d connections, normal after %s, %d charged for nothing\n",
 		r.Row.Name, r.Requests(), r.Latency(0.999).Round(10*time.Microsecond), r.Goroutines(), r.Connections(), r.Normal().Round(time.Millisecond), r.Ghosts())
 	for _, missed := range r.Missed() {
-		fmt.Fprintln(log, "  missed", missed)
+		fmt.Fprintf(log, "  missed %s; %s\n", missed, r.Path())
 	}
 }
 
