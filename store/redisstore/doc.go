@@ -9,7 +9,8 @@
 // that was is given back when its grant arrives. Nothing is sent twice, except
 // that a script the server does not know is loaded, and asked again: then
 // nothing has run. A claim whose connection broke, or was given up after
-// Config.Patience, may have been made: its tokens refill, its slot's lease ends.
+// Config.Patience, may have been made: its tokens refill; its slot the guard
+// gives back, or its lease ends. See docs/faults.md for each way to fail.
 //
 // State lies in one string for all limits on tokens of one owner, and in one
 // sorted set for each limit on slots of one owner, whose members are the ids of
@@ -19,7 +20,9 @@
 // decided as above; those of several owners are asked for in parallel, owner by
 // owner, and if one owner's are refused, what the others granted is given back
 // in a second round trip. Until then others may be refused for its sake, and
-// what a refused request is told to remain is as good as it was. No redirection
+// what a refused request is told to remain is as good as it was. Keys that many
+// owners' requests ask for are leased by the guard, out of Lend, and then a
+// request is one script on one node again. No redirection
 // is followed: while a slot moves, its keys fail for up to a second, and count
 // as data errors that open no breaker.
 //
