@@ -114,6 +114,10 @@ func TestLeasesShareAQuota(t *testing.T) {
 			t.Errorf("the sums: %+v", s)
 		}
 	}
+	clients := srv.do(t, "CLIENT", "LIST").(string)
+	if n := strings.Count(clients, "cmd=evalsha"); n > workers*(2+others) {
+		t.Errorf("%d workers have %d connections, want at most %d each:\n%s", workers, n, 2+others, clients)
+	}
 	t.Logf("%d scripts for %d decisions", calls, decided.Load())
 }
 
