@@ -132,7 +132,7 @@ func (a *admission) show() (state uint32, inFlight bool) {
 // end ends a state, and reports false if the admission is not in it.
 func (a *admission) end(state uint32) bool {
 	for !a.state.CompareAndSwap(state, free) {
-		if a.state.Load() != state|shown {
+		if a.state.Load()&^shown != state { // not: it was shown a moment ago
 			return false
 		}
 		runtime.Gosched()
