@@ -3,9 +3,11 @@ package fleetshed
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
 )
 
 // Stage is the fleet usage load shedder: settings over a State. It is immutable
@@ -13,6 +15,14 @@ import (
 type Stage struct {
 	config Config
 	state  *State
+	known  atomic.Pointer[caps]
+}
+
+// caps are what a room allows each class. They are worked out ahead, because
+// each request asks for one twice, and the room seldom changes.
+type caps struct {
+	room float64
+	of   [priority.Count]int64
 }
 
 var (
@@ -38,7 +48,7 @@ func New(c Config, state *State) (*Stage, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	return &Stage{c, state}, nil
+	return &Stage{config: c, state: state}, nil
 }
 
 // State is what the stage counts in.
@@ -72,7 +82,23 @@ func (s *Stage) capOf(class int, now int64) int64 {
 	if !known {
 		return most
 	}
+	if c := s.known.Load(); c != nil && c.room == room {
+		return c.of[class]
+	}
 	return capOf(room, s.config.ClassCaps[class])
+}
+
+// prepare works out the caps of a moment's room.
+func (s *Stage) prepare(now int64) {
+	room, known := s.Room(now)
+	if c := s.known.Load(); !known || c != nil && c.room == room {
+		return
+	}
+	c := &caps{room: room}
+	for class := range c.of {
+		c.of[class] = capOf(room, s.config.ClassCaps[class])
+	}
+	s.known.Store(c)
 }
 
 // Look refuses what finds no room for its class.
@@ -133,7 +159,10 @@ func (s *Stage) Detach(r *pipeline.Request, p pipeline.Permit) pipeline.Decision
 }
 
 // Tick looks at what is in flight, for the averages of the next heartbeat.
-func (s *Stage) Tick(int64) { s.state.sample() }
+func (s *Stage) Tick(now int64) {
+	s.state.sample()
+	s.prepare(now)
+}
 
 // A permit is the class's index plus one, so that none is 0, and a mark once
 // the request is a stream.

@@ -8,11 +8,12 @@ import (
 // few is how many claims grantAll decides: a request's limits and a slot.
 const few = 4
 
-// grantAll answers the batch that is the rule: a few claims, all enforced, on
-// token buckets and slots whose entries are there under the claims' own limits,
-// and all of them pass. It does then what decide does, without what decide
-// keeps in order to undo a part. In every other case, and where somebody else
-// has a lock for long, it leaves all as it was and reports false.
+// grantAll answers the batch that is the rule: a few claims on token buckets
+// and slots whose entries are there under the claims' own limits, and all of
+// them pass, so that it does not matter which are enforced. It does then what
+// decide does, without what decide keeps in order to undo a part. In every
+// other case, and where somebody else has a lock for long, it leaves all as it
+// was and reports false.
 //
 // It locks in the order of the claims, which other batches may have otherwise,
 // so it waits for nobody while it has a lock.
@@ -63,9 +64,6 @@ func (g *grant) undo() {
 // lockOne locks the entry of a claim, if there is one. Only who has no lock yet
 // may wait for it.
 func (s *Store) lockOne(c *store.Claim, g *grant, mayWait bool) (ok bool) {
-	if c.Group != store.Enforced {
-		return false
-	}
 	k := s.hasher.key(c.Owner, c.Limit.ID)
 	g.shard, g.print = &s.shards[k.shard], k.print
 	t := g.shard.table.Load()
