@@ -45,7 +45,7 @@ type Scope struct {
 	Limit  string `json:"limit,omitzero"`  // name of a limit of that stage; limit
 	Route  string `json:"route,omitzero"`  // a pattern, as in the configuration; shed
 	Below  string `json:"below,omitzero"`  // every class less critical than this one, shed: normal, high or critical
-	Caller string `json:"caller,omitzero"` // the caller's name, or id: and the 22 characters of its key; caller
+	Caller string `json:"caller,omitzero"` // the caller's name, or id: and the 22 characters of its key (where the name is a credential); caller
 	Worker string `json:"worker,omitzero"` // name of one worker; all kinds
 }
 

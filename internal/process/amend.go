@@ -148,7 +148,7 @@ func (a *amendment) first(table *match.Table) (entries []pipeline.Entry, err err
 		c := pick(f.DryRun, &trial, &done)
 		switch {
 		case !sound(caller):
-			a.unmet[f.ID] = "id: must be followed by the 22 characters of a caller's key"
+			a.unmet[f.ID] = unsound
 		case f.Set == control.Block:
 			c.Blocks = append(c.Blocks, overrides.Block{Rule: f.ID, Caller: caller})
 		case f.Set == control.Exempt:
@@ -178,6 +178,8 @@ func pick[T any](first bool, a, b T) T {
 	}
 	return b
 }
+
+const unsound = "id: must be followed by the 22 characters of a caller's key"
 
 // sound reports whether a caller is named in a way that can be understood.
 func sound(caller string) bool {

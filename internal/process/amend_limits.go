@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/control"
@@ -161,8 +160,8 @@ func (a *amendment) callers() {
 	for caller, e := range a.effects.Callers {
 		switch {
 		case e.DryRun || e.Set == control.Block:
-		case strings.HasPrefix(caller, "id:"):
-			a.unmet[e.ID] = "limits know callers by name: a caller that is named by its key can be blocked, and exempt from sheds"
+		case !sound(caller):
+			a.unmet[e.ID] = unsound
 		default:
 			for i := range a.file.Stages {
 				a.caller(&a.file.Stages[i], config.Caller(caller), &e)

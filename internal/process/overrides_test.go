@@ -155,7 +155,13 @@ func TestOverridesOfLimitsAndStages(t *testing.T) {
 		r.ask(t, "/", "a")
 	}
 	limitScope := control.Scope{Stage: "ratelimit", Limit: "per-caller"}
+	if got := r.ask(t, "/", "a"); got != "429" {
+		t.Fatalf("%s", got)
+	}
+	refused, _ := r.insight.Callers(1)
 	for _, o := range []control.Override{
+		{What: control.Caller, Set: control.Exempt, Scope: control.Scope{Caller: "id:" + refused[0].ID}},
+		{What: control.Caller, Set: control.Scale, Value: 4, Scope: control.Scope{Caller: "id:" + refused[0].ID}},
 		{What: control.Limit, Set: control.Shadow, Scope: limitScope},
 		{What: control.Limit, Set: control.Off, Scope: limitScope},
 		{What: control.Limit, Set: control.Scale, Value: 10, Scope: limitScope},

@@ -73,7 +73,7 @@ type rule struct {
 	always    bool // the matcher has nothing to add to the route
 	classes   priority.Set
 	owner     pipeline.Owner
-	overrides map[string]*caps
+	overrides pipeline.Callers[*caps]
 }
 
 // caps are the prepared limits of a caller; nil limits refuse all.
@@ -117,13 +117,14 @@ func (l *Limit) compile(t *match.Table, state *State) (r rule, err error) {
 			r.adaptive = newAdaptive(l, r.slots.short, state.cap(l.Name, l.Max))
 		}
 	}
-	r.overrides = make(map[string]*caps, len(l.Overrides))
 	for caller, o := range l.Overrides {
 		own, err := l.prepare(o)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("overrides[%s]: %w", caller, err))
 		}
-		r.overrides[caller] = &own
+		if err := r.overrides.Set(caller, &own); err != nil {
+			errs = append(errs, fmt.Errorf("overrides[%s]: %w", caller, err))
+		}
 	}
 	return r, errors.Join(errs...)
 }

@@ -67,12 +67,7 @@ func (r *rule) refusesSome() bool {
 	if r.slots.refuses() {
 		return true
 	}
-	for _, c := range r.overrides {
-		if c.refuses() {
-			return true
-		}
-	}
-	return false
+	return r.overrides.Any((*caps).refuses)
 }
 
 func (c *caps) refuses() bool { return c.short == nil && !c.unlimited }
@@ -125,10 +120,8 @@ func (r *rule) capsFor(req *pipeline.Request) (c *caps, meant bool) {
 	if !r.classes.Has(req.Class) || !r.always && !r.matcher.Match(&req.Subject) {
 		return nil, false
 	}
-	if len(r.overrides) > 0 {
-		if o, ok := r.overrides[req.Caller.Name]; ok {
-			return o, true
-		}
+	if o, ok := r.overrides.Of(&req.Caller); ok {
+		return o, true
 	}
 	return &r.slots, true
 }

@@ -53,7 +53,7 @@ type Limit struct {
 	Calendar limit.Calendar
 	// Cost of a request. Default 1 token.
 	Cost Cost
-	// Overrides replace rate and burst for callers, by name.
+	// Overrides replace rate and burst for callers, as pipeline.Callers names them.
 	Overrides map[string]Override
 	// Unlimited admits what the limit matches: a limit can be switched off
 	// without losing its place.
@@ -98,7 +98,7 @@ type rule struct {
 	classes   priority.Set
 	owner     pipeline.Owner
 	cost      []int64 // by route
-	overrides map[string]override
+	overrides pipeline.Callers[override]
 	unlimited bool
 	attempts  bool
 }
@@ -142,13 +142,14 @@ func (l *Limit) compile(t *match.Table) (r rule, err error) {
 	if r.cost, err = l.Cost.byRoute(t); err != nil {
 		errs = append(errs, err)
 	}
-	r.overrides = make(map[string]override, len(l.Overrides))
 	for caller, o := range l.Overrides {
 		prepared, err := l.prepare(o.Rate, o.Burst)
 		if err != nil && !o.Unlimited {
 			errs = append(errs, fmt.Errorf("overrides[%s]: %w", caller, err))
 		}
-		r.overrides[caller] = override{prepared, o.Unlimited}
+		if err := r.overrides.Set(caller, override{prepared, o.Unlimited}); err != nil {
+			errs = append(errs, fmt.Errorf("overrides[%s]: %w", caller, err))
+		}
 	}
 	return r, errors.Join(errs...)
 }

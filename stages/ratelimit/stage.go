@@ -65,12 +65,7 @@ func (r *rule) refusesSome() bool {
 	if r.limit == nil && !r.unlimited {
 		return true
 	}
-	for _, o := range r.overrides {
-		if o.limit == nil && !o.unlimited {
-			return true
-		}
-	}
-	return false
+	return r.overrides.Any(func(o override) bool { return o.limit == nil && !o.unlimited })
 }
 
 // Look refuses what no store is needed for: limits of nothing, and limits that
@@ -119,10 +114,8 @@ func (r *rule) limitFor(req *pipeline.Request) (l *store.Limit, meant bool) {
 	if !r.classes.Has(req.Class) || !r.always && !r.matcher.Match(&req.Subject) {
 		return nil, false
 	}
-	if len(r.overrides) > 0 {
-		if o, ok := r.overrides[req.Caller.Name]; ok {
-			return o.limit, !o.unlimited
-		}
+	if o, ok := r.overrides.Of(&req.Caller); ok {
+		return o.limit, !o.unlimited
 	}
 	return r.limit, !r.unlimited
 }
