@@ -53,7 +53,7 @@ func (m *maker) setup() {
 	m.line("# made up")
 	m.line("length %s", m.calm+quiet)
 	m.line("workers %d", m.workers)
-	m.line("service %d slots of %s", 2+m.below(3), []string{"100ms", "150ms exponential", "300ms"}[m.below(3)])
+	m.line("service %d slots of %s", 2+m.below(3), []string{"150ms", "200ms exponential", "400ms"}[m.below(3)])
 	m.line("limit %d", 5+m.below(8))
 	m.line("deadline 1s")
 	m.line("callers %d", 4+m.below(16))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // Table is the report for people: a line for each second, what was expected,
@@ -21,7 +22,9 @@ func (r *Report) WriteTable(to io.Writer) {
 	fmt.Fprintf(to, "%4s %7s  %5s %5s %5s %5s  %5s %5s %5s %5s  %6s %5s %5s  %5s %5s %5s %5s  %s\n",
 		"s", "offered", "crit", "high", "norm", "low", "rate", "slots", "fleet", "work", "served", "late", "lost", "busy", "limit", "lease", "level", "store")
 	for i := range r.Seconds {
-		r.writeSecond(to, &r.Seconds[i])
+		if played := time.Duration(i) * time.Second; played < r.Length { // then what was under way ends
+			r.writeSecond(to, &r.Seconds[i])
+		}
 	}
 	fmt.Fprintln(to)
 	r.writeVerdicts(to)
