@@ -231,3 +231,28 @@ func TestLeasesGoByTheClockOfRequests(t *testing.T) {
 		}
 	})
 }
+
+// What a worker holds is held back from the others, no more of it and no longer
+// than its lease.
+func TestWhatAWorkerHoldsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 10_000
+		fl := newFleet(t, quota(t, all), 2, 1)
+		idle, busy := fl.workers[0], fl.workers[1]
+		spent := idle.heat(fl.o, fl.l)
+		held, begun := idle.Leases().Held, time.Now()
+		if g := busy.take(fl.o, fl.l, all-spent-held); !g.OK {
+			t.Fatalf("%d are spent, %d held, and the rest is refused: %+v", spent, held, g)
+		}
+		for !busy.take(fl.o, fl.l, held).OK {
+			if time.Since(begun) > store.DefaultLease+100*time.Millisecond {
+				t.Fatalf("%d are held back after %s", held, time.Since(begun))
+			}
+			<-time.After(time.Millisecond)
+		}
+		if busy.take(fl.o, fl.l, 1).OK {
+			t.Error("one too many")
+		}
+		fl.end()
+	})
+}
