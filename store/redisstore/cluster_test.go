@@ -158,3 +158,27 @@ func TestClusterLeasesWhatCallersShare(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A slot that is given back is found where its key has gone.
+func TestReturnFollowsItsKey(t *testing.T) {
+	c, s := startCluster(t)
+	held := slotsOf(t, 100)
+	b := claim(t, s, batchOf("o", held))
+	key := s.keyOf(store.KeyOf("o"), held)
+	slot := c.nodes[0].do(t, "CLUSTER", "KEYSLOT", key).(int64)
+	from, to := c.nodes[slot/8192], c.nodes[1-slot/8192]
+	to.do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.do(t, "CLUSTER", "MYID"))
+	from.do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", to.do(t, "CLUSTER", "MYID"))
+	from.do(t, "MIGRATE", "127.0.0.1", c.ports[1-slot/8192], "", 0, 5000, "KEYS", key)
+	back := []store.Return{{ID: b.ID, Owner: store.KeyOf("o"), Limit: held}}
+	if err := s.Return(t.Context(), back); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrKey) {
+		t.Errorf("while the key moves: error %v, want one that makes it be tried again", err)
+	}
+	owner := to.do(t, "CLUSTER", "MYID")
+	to.do(t, "CLUSTER", "SETSLOT", slot, "NODE", owner)
+	from.do(t, "CLUSTER", "SETSLOT", slot, "NODE", owner)
+	eventually(t, "it is given back", func() bool { return s.Return(t.Context(), back) == nil })
+	if n := to.do(t, "ZCARD", key); n != int64(0) {
+		t.Errorf("%d slots are held", n)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/store"
@@ -64,12 +66,65 @@ func (s *Store) settle(ctx context.Context, operation string, returns []store.Re
 	if err := s.aside(ctx, s.settles, jobs); err != nil {
 		return wrap(operation, err)
 	}
+	s.follow(ctx, jobs)
 	for i := range jobs {
-		if err := jobs[i].cmd.Err(); err != nil {
+		switch err := jobs[i].cmd.Err(); {
+		case redirected(err):
+			errs = append(errs, fmt.Errorf("redisstore: %s: %w: %w", operation, store.ErrUnavailable, err))
+		case err != nil:
 			errs = append(errs, wrap(operation, err))
 		}
 	}
 	return join(errs)
+}
+
+// How often what is given back looks for a slot of a cluster that moves.
+const (
+	lookAgain = 4
+	lookEvery = 20 * time.Millisecond
+)
+
+// follow sends again what met a slot of a cluster that is elsewhere or moving:
+// nothing of it has run.
+func (s *Store) follow(ctx context.Context, jobs []job) {
+	for range lookAgain {
+		var moved []int
+		for i := range jobs {
+			if err := jobs[i].cmd.Err(); redirected(err) {
+				moved = append(moved, i)
+				s.doubt(err)
+			}
+		}
+		if len(moved) == 0 || wait(ctx, lookEvery) != nil {
+			return
+		}
+		again := make([]job, len(moved))
+		for i, n := range moved {
+			again[i] = jobs[n]
+		}
+		if s.aside(ctx, s.settles, again) != nil {
+			return
+		}
+		for i, n := range moved {
+			jobs[n].cmd = again[i].cmd
+		}
+	}
+}
+
+// redirected reports whether an error says that a key is in another place.
+func redirected(err error) bool {
+	return err != nil && slices.ContainsFunc([]string{"MOVED ", "ASK ", "TRYAGAIN"}, func(word string) bool { return strings.HasPrefix(err.Error(), word) })
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // join is all errors, and about keys only if all of them are: an error about
