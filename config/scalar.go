@@ -360,6 +360,11 @@ func parseCaller(text string) (any, error) {
 	if text == "" {
 		return nil, errors.New("a caller needs a name")
 	}
+	if key, isKey := strings.CutPrefix(text, "id:"); isKey {
+		if _, err := store.ParseKey(key); err != nil {
+			return nil, errors.New("id: must be followed by the 22 letters, digits, - and _ of a caller's key")
+		}
+	}
 	return Caller(text), nil
 }
 
