@@ -105,7 +105,7 @@ func (p *Process) storeLine() string {
 	if r.Encrypted() {
 		over = " over TLS"
 	}
-	return fmt.Sprintf("redis at %s%s, keys %s*, budget %s, up to %d connections", r.Place(), over, r.Prefix, s.Budget, redis.Connections())
+	return fmt.Sprintf("redis at %s%s, keys %s*, budget %s, up to %d connections, and those that listen for changes", r.Place(), over, r.Prefix, s.Budget, redis.Connections())
 }
 
 // store is how the store does, for the status.

@@ -339,3 +339,19 @@ func TestFindingsAreReadable(t *testing.T) {
 		t.Errorf("an odd error: %+v", f)
 	}
 }
+
+// The page for operators says what the code says.
+func TestThePageForOperatorsIsRight(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations-redis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"'~plimsoll:*' '&plimsoll:*' " + Permissions + "\n", strings.TrimPrefix(ClusterPermissions, Permissions+" "), InspectPermissions,
+		"Redis " + MinVersion + " or later", fmt.Sprintf("latency of %d claims", samples),
+	} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("it does not say %q", part)
+		}
+	}
+}
