@@ -43,6 +43,7 @@ type Request struct {
 	Now      int64 // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
 	Deadline int64 // by the same clock; 0 means none
 	NoWait   bool  // set by the pipeline while a stage must answer without waiting
+	Trial    bool  // set by Pipeline.Explain: a stage answers as ever, charges nothing and counts nothing
 	Trace    Trace // that the request is part of, if that trace is sampled
 
 	// Waits is what the decision waited for: written by the pipeline, and by
@@ -126,7 +127,7 @@ func (r *Request) Reset() {
 	r.Caller = Caller{}
 	r.Address = netip.Addr{}
 	r.Class, r.Cohort, r.Cost = 0, 0, 0
-	r.Now, r.Deadline, r.NoWait = 0, 0, false
+	r.Now, r.Deadline, r.NoWait, r.Trial = 0, 0, false, false
 	r.Trace = Trace{}
 	r.Waits = Waits{}
 	r.Detail = Detail{}

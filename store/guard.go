@@ -164,7 +164,7 @@ func (g *Guard) Claim(ctx context.Context, b *Batch) error {
 		return err
 	}
 	for i := range b.Grants {
-		if !b.Grants[i].OK && b.stands(i) && !g.holds(&b.Claims[i], b.Now) {
+		if !b.Grants[i].OK && !b.Peek && b.stands(i) && !g.holds(&b.Claims[i], b.Now) {
 			g.denials.remember(&b.Claims[i], &b.Grants[i], b.Now)
 		}
 	}

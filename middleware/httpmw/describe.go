@@ -94,3 +94,13 @@ func SetCost(ctx context.Context, cost int64) {
 		e.cost.Store(cost)
 	}
 }
+
+// Describe fills in what the pipeline would be told of a request, for whoever
+// asks what would become of it, and reports whether the pipeline would see it:
+// not, if it is exempt. It may change the request's header for the class, as
+// serving it would.
+func (m *Middleware) Describe(q *pipeline.Request, r *http.Request) (seen bool) {
+	s := m.settings.Load()
+	s.describe(q, r, m.pipeline.Now())
+	return !s.exempts(r)
+}

@@ -110,6 +110,17 @@ func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 	return s.refuse(r, class)
 }
 
+// Spare is the room that a request of a class has left, and how much there is
+// of it in all.
+func (s *Stage) Spare(r *pipeline.Request) (left, of int64) {
+	class := r.Class.Index()
+	if class == critical {
+		return most, most
+	}
+	of = s.capOf(class, r.Now)
+	return max(of-counts(s.state.inFlight.Load()).total(), 0), of
+}
+
 // Take counts the request. It refuses when others took the room since the look.
 func (s *Stage) Take(_ context.Context, r *pipeline.Request) pipeline.Decision {
 	class := r.Class.Index()
@@ -123,7 +134,9 @@ func (s *Stage) Take(_ context.Context, r *pipeline.Request) pipeline.Decision {
 }
 
 func (s *Stage) refuse(r *pipeline.Request, class int) pipeline.Decision {
-	s.state.refused[class].Add(1)
+	if !r.Trial {
+		s.state.refused[class].Add(1)
+	}
 	r.Detail = pipeline.Detail{Rule: rule, RetryAfter: retryAfter}
 	return pipeline.Refuse(pipeline.FleetShed)
 }

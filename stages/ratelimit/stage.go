@@ -133,7 +133,11 @@ func (r *rule) costOf(req *pipeline.Request, route int) int64 {
 // attempt charges a look in this worker's memory.
 func (s *Stage) attempt(r *pipeline.Request, rule *rule, l *store.Limit, route int) pipeline.Decision {
 	claims := [1]store.Claim{{Owner: rule.owner.Key(r), Limit: l, Cost: rule.costOf(r, route)}}
-	g, err := store.ClaimOne(context.Background(), s.attempts, claims[0], r.Now)
+	ask := store.ClaimOne
+	if r.Trial {
+		ask = store.PeekOne
+	}
+	g, err := ask(context.Background(), s.attempts, claims[0], r.Now)
 	if err != nil || g.OK {
 		return pipeline.Decision{}
 	}

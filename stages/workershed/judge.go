@@ -119,7 +119,9 @@ func (s *Stage) waited(r *pipeline.Request, w *waiter, since int64) {
 // drop refuses a cohort: come back when what drops it has sunk below it, at
 // the soonest.
 func (s *Stage) drop(r *pipeline.Request, class int) pipeline.Decision {
-	s.state.refused.level[class].Add(1)
+	if !r.Trial {
+		s.state.refused.level[class].Add(1)
+	}
 	slow, strain := s.state.levels()
 	back := max(backIn(slow, class, r.Cohort, s.ramp.down), backIn(strain, class, r.Cohort, strainDown))
 	return s.refused(r, pipeline.WorkerShed, back)
@@ -128,7 +130,9 @@ func (s *Stage) drop(r *pipeline.Request, class int) pipeline.Decision {
 // refuse refuses for want of room: come back when those that are ahead have
 // ended, and not before another could have waited.
 func (s *Stage) refuse(r *pipeline.Request, class int, expected time.Duration) pipeline.Decision {
-	s.state.refused.room[class].Add(1)
+	if !r.Trial {
+		s.state.refused.room[class].Add(1)
+	}
 	return s.refused(r, pipeline.WorkerShed, expected)
 }
 
@@ -144,7 +148,9 @@ func (s *Stage) timeOut(r *pipeline.Request, class int) pipeline.Decision {
 const longestRetry = 10 * time.Minute
 
 func (s *Stage) refused(r *pipeline.Request, why pipeline.Reason, back time.Duration) pipeline.Decision {
-	s.state.meter.refused.Add(1)
+	if !r.Trial {
+		s.state.meter.refused.Add(1)
+	}
 	r.Detail = pipeline.Detail{Rule: Rule, RetryAfter: min(max(back, s.maxWait), longestRetry)}
 	return pipeline.Refuse(why)
 }

@@ -65,6 +65,14 @@ func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 	return s.judge(r, class)
 }
 
+// Spare is the room that a request has left before it would have to wait, and
+// how much there is of it for its class.
+func (s *Stage) Spare(r *pipeline.Request) (left, of int64) {
+	class := r.Class.Index()
+	room := s.capOf(class)
+	return int64(max(room-s.state.slots.total()-s.state.ahead(class), 0)), int64(room)
+}
+
 // Take takes a slot, at once or after a short wait.
 func (s *Stage) Take(ctx context.Context, r *pipeline.Request) pipeline.Decision {
 	if s.exempt != nil && s.exempt(r) && s.state.exempt.take(s.exemptMax) {
