@@ -160,6 +160,9 @@ func (c *checks) renewed(w *worker, held []store.Return) {
 	defer c.mu.Unlock()
 	for i := range held {
 		r := &held[i]
+		if r.Limit.ID != c.slots.ID { // a stream's, which is counted elsewhere
+			continue
+		}
 		t := c.twin(r.Owner)
 		t.prune(r.Now)
 		s := t.slots[r.ID]
