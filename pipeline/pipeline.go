@@ -127,7 +127,7 @@ func (p *Pipeline) Release(r *Request, result Result) {
 	if p.observed {
 		p.observer.Released(r, result)
 	}
-	r.admission.client = nil
+	r.admission.client = nil //nolint:fatcontext // it is let go, and not nested
 }
 
 // InFlight is the number of requests that are held now.
