@@ -58,6 +58,7 @@ func values() string {
 		{"mode", words(int(modes), func(i int) string { return pipeline.Mode(i).String() }) + "; of an entry also " + pipeline.Off.String()},
 		{"kind of faults", words(int(faultKinds), func(i int) string { return pipeline.FaultKind(i).String() })},
 		{"policy", words(int(pipeline.Closed)+1, func(i int) string { return pipeline.FaultPolicy(i).String() })},
+		{"kind of overrides; state", "stage-mode, shed, caller, limit, reserve, pin, bypass; in-force, dry-run, pending"},
 		{"kind of store failures", "failed, late, skipped, crowded"},
 		{"kind of unusual returns", "reclaimed, dropped, lost"},
 		{"cause", "level, room, timeout"},

@@ -90,3 +90,11 @@ const (
 	FleetLearning       Metric = "plimsoll.fleet.learning"
 	FleetGeneration     Metric = "plimsoll.fleet.control.generation"
 )
+
+// The metrics of what people change for a while.
+const (
+	Overrides          Metric = "plimsoll.overrides"
+	OverridesUnmet     Metric = "plimsoll.overrides.unmet"
+	OverridesRemaining Metric = "plimsoll.overrides.remaining"
+	ControlOK          Metric = "plimsoll.control.ok"
+)

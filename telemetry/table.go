@@ -3,7 +3,7 @@ package telemetry
 import "slices"
 
 // definitions is every metric, subject by subject.
-var definitions = slices.Concat(ofPipelines, ofProcesses, ofStores, ofWorkers, ofFleets)
+var definitions = slices.Concat(ofPipelines, ofProcesses, ofOverrides, ofStores, ofWorkers, ofFleets)
 
 var ofPipelines = []Definition{
 	{
@@ -101,6 +101,25 @@ var ofProcesses = []Definition{
 	{
 		Name: OTLPDropped, Unit: "{record}", Labels: []string{"signal"},
 		Help: "Spans and log records that were given up because their receiver was too slow or not there.",
+	},
+}
+
+var ofOverrides = []Definition{
+	{
+		Name: Overrides, Type: GaugeType, Unit: "{override}", Labels: []string{"kind", "state"},
+		Help: "Overrides that this worker knows and that have not ended, by what they are about: in force, dry runs, or pending.",
+	},
+	{
+		Name: OverridesUnmet, Type: GaugeType, Unit: "{override}",
+		Help: "Overrides in force that have no effect on this worker.",
+	},
+	{
+		Name: OverridesRemaining, Type: GaugeType, Unit: "s", Labels: []string{"kind"},
+		Help: "Time until the first override of a kind that is in force ends by itself; none without one.",
+	},
+	{
+		Name: ControlOK, Type: GaugeType, Unit: "{process}",
+		Help: "Is 0 while overrides cannot be read where they are kept, or cannot be made to hold.",
 	},
 }
 

@@ -12,7 +12,7 @@ import (
 // sources is what the process tells at a scrape, beside what is counted.
 func (p *Process) sources() (list []telemetry.Source) {
 	for _, part := range [][]telemetry.Source{
-		p.ownSources(), p.storeSources(), p.workerSources(), p.fleetShedSources(), p.fleetSources(), p.pushSources(),
+		p.ownSources(), p.overrideSources(), p.storeSources(), p.workerSources(), p.fleetShedSources(), p.fleetSources(), p.pushSources(),
 	} {
 		list = append(list, part...)
 	}

@@ -17,7 +17,7 @@ func TestAScrapeTellsEveryGauge(t *testing.T) {
 	for _, d := range telemetry.Definitions() {
 		seldom := slices.Contains([]telemetry.Metric{ // none happened
 			telemetry.Refusals, telemetry.Fallbacks, telemetry.StoreDuration, telemetry.DelayDuration, telemetry.QueueDuration,
-			telemetry.LogSuppressed, telemetry.OTLPExports, telemetry.OTLPDropped,
+			telemetry.LogSuppressed, telemetry.OTLPExports, telemetry.OTLPDropped, telemetry.OverridesRemaining,
 		}, d.Name)
 		if !seldom && !strings.Contains(scrape, "\n"+d.Prometheus()) {
 			t.Errorf("a scrape lacks %s", d.Prometheus())
@@ -33,6 +33,8 @@ func TestAScrapeTellsEveryGauge(t *testing.T) {
 		`plimsoll_store_failures_total{kind="late"} 0`,
 		`plimsoll_fleet_workers{state="stale"} 0`,
 		`plimsoll_workershed_refused_total{cause="room",class="low",entry="workershed"} 0`,
+		`plimsoll_overrides{kind="bypass",state="in-force"} 0`,
+		`plimsoll_control_ok 1`,
 		`plimsoll_build_info{go="` + runtime.Version() + `",version="v0"} 1`,
 		`plimsoll_store_state{driver="memory"} 0`,
 		`plimsoll_workershed_in_flight{class="low",entry="workershed"} 0`,
