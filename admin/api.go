@@ -32,6 +32,10 @@ type API struct {
 	Holders func(n int) []pipeline.Holder
 	// Status is what an incident's report tells of the process. Nil: nothing.
 	Status func() Status
+	// Explain describes an imagined request as a real one would be, and says
+	// what would become of it; seen is false when the pipeline would not see
+	// it. Nil: nothing is told.
+	Explain func(q *pipeline.Request, r *http.Request) (x pipeline.Explanation, seen bool)
 	// Live is what a stream of events tells each second.
 	Live func() any
 }
@@ -85,6 +89,7 @@ func (a *API) routes() []route {
 		{"GET", "/v1/events", reading, a.events},
 		{"GET", "/v1/openapi.json", reading, openAPI},
 		{"POST", "/v1/preview", reading, a.preview},
+		{"POST", "/v1/explain", reading, a.explain},
 		{"GET", "/v1/top", reading, a.top},
 		{"GET", "/v1/timeline", reading, a.timeline},
 		{"GET", "/v1/decisions/{id}", reading, a.decision},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/control"
 	"github.com/plimsoll-go/plimsoll/limit"
+	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/stages/ratelimit"
 	"github.com/plimsoll-go/plimsoll/store"
 	"github.com/plimsoll-go/plimsoll/store/memstore"
@@ -33,7 +35,14 @@ func (p *Process) access(live *config.Live) (*admin.API, error) {
 	return &admin.API{
 		Control: p.control, Tokens: admin.NewTokens(storage), Brake: brake, Certificates: certificates(p.began.Admin.Certificates),
 		Insight: p.insight, Holders: p.pipeline.Holders, Status: p.Status, Live: func() any { return p.Status() },
+		Explain: p.explain,
 	}, nil
+}
+
+// explain says what would become of a request.
+func (p *Process) explain(q *pipeline.Request, r *http.Request) (x pipeline.Explanation, seen bool) {
+	seen = p.middleware.Describe(q, r)
+	return p.pipeline.Explain(r.Context(), q), seen
 }
 
 // tokenStorage keeps the keys where the overrides are kept.
