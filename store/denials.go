@@ -86,13 +86,14 @@ func (d *denials) answers(owner Key, l *Limit, cost, now int64, g *Grant) (denie
 	if version&1 != 0 || e.version.Load() != version {
 		return false
 	}
-	g.Remaining, g.RetryAfter, g.ResetAfter = 0, 0, time.Duration(max(reset-now, 0))
+	g.Remaining, g.RetryAfter, g.ResetAfter = 0, 0, time.Duration(max(plus(reset, -now), 0))
 	if l.Kind == Slots {
 		return true
 	}
-	wait, denied := waitFor(l, until-now, cost, known)
+	left := plus(until, -now)
+	wait, denied := waitFor(l, left, cost, known)
 	g.RetryAfter = time.Duration(wait)
-	g.Remaining = leftFor(l, until-now, known)
+	g.Remaining = leftFor(l, left, known)
 	return denied
 }
 
@@ -119,8 +120,8 @@ func waitFor(l *Limit, wait, cost, known int64) (int64, bool) {
 	if cost >= known {
 		return plus(wait, times(cost-known, interval)), wait > 0
 	}
-	certain := wait - times(known-cost, interval)
-	return wait - times(known-cost, interval-1), certain > 0
+	certain := plus(wait, -times(known-cost, interval))
+	return plus(wait, -times(known-cost, interval-1)), certain > 0
 }
 
 // remember keeps a refusal; Never is not kept, the look needs no memory for it.
