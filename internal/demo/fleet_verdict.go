@@ -30,7 +30,7 @@ func (s *fleetShow) judge() *Verdict {
 	v.claim(s.medians())
 	v.claim(s.kept())
 	if s.spells[0].fallbacks > 0 {
-		v.Doubt = fmt.Sprintf("This machine was busy: %d decisions came too late while nothing was wrong with Redis.", s.spells[0].fallbacks)
+		v.Doubt = fmt.Sprintf("This machine was busy. Decisions that came too late while nothing was wrong with Redis: %d.", s.spells[0].fallbacks)
 	}
 	return v
 }
