@@ -9,9 +9,11 @@ import (
 )
 
 // TestMain silences a rival that prints its statistics every minute, into the
-// middle of a result.
+// middle of a result, and ends the server that benchmarks share.
 func TestMain(m *testing.M) {
 	logx.Disable()
 	load.DisableLog()
-	os.Exit(m.Run())
+	code := m.Run()
+	endRedis()
+	os.Exit(code)
 }
