@@ -7,9 +7,6 @@ type Use struct {
 	Alerts []string
 }
 
-// uses is the table of them, by metric. Who ships dashboards and rules keeps
-// it; docs/metrics.md shows it.
-var uses = map[Metric]Use{}
-
-// UseOf is where a metric is used. Do not change it.
+// UseOf is where a metric is used, by the dashboards and rules of package
+// observability, which writes the table. Do not change it.
 func UseOf(m Metric) Use { return uses[m] }

@@ -74,6 +74,11 @@ var Floors = Table{
 			Why: "who scrapes, or has an SDK of its own, links no exporter",
 		},
 		{
+			Package: "observability", Level: 4,
+			Why:  "it is words about metrics: of a process it knows the names alone",
+			Bans: []Ban{{"github.com/plimsoll-go/plimsoll/pipeline", "what it says must be true of any plan"}, {"net", "it asks nobody"}},
+		},
+		{
 			Package: "insight", Level: 3,
 			Why: "it remembers what the pipeline tells every observer, for any plan; who asks knows the plan",
 		},
@@ -123,8 +128,9 @@ var Floors = Table{
 		{Package: "internal/faults/tour", Level: 6, Use: Nowhere, Why: "measures and writes the table"},
 		{Package: "internal/load", Level: 5, Why: "the load generator knows the service only from outside"},
 		{Package: "internal/process", Level: 6, Why: "the command's server as a value, so that the demonstration and the tests run the same one"},
+		{Package: "internal/operator", Level: 6, Why: "the command's client and its pictures, in a package of their own so that they can be tested"},
 		{Package: "internal/demo", Level: 6, Beside: []string{"internal/process"}, Why: "part of the command, in a package of its own so that it can be tested"},
-		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo", "internal/process"}, Why: "wiring only"},
+		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo", "internal/operator", "internal/process"}, Why: "wiring only"},
 		{Package: "examples/*/*", Level: 5, Why: "a sample service, which the demo starts too, knows nothing of what protects it"},
 		{Package: "examples/*", Level: 6, Use: Nowhere, Why: "what a reader would write: it uses what anybody can use"},
 		{Package: "internal/deptest", Level: 5, Why: "judges the tree from outside"},
@@ -150,7 +156,7 @@ var Floors = Table{
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision", "internal/load", "internal/otlptest", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision", "internal/load", "internal/operator", "internal/otlptest", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
 		},
