@@ -128,6 +128,7 @@ func (c *counts) Claim(_ context.Context, b *store.Batch) error {
 	passed := map[store.Group]bool{store.Enforced: true, store.Shadow: true}
 	for i, claim := range b.Claims {
 		left, limited := c.left[claim.Limit.Name]
+		limited = limited || claim.Cost > 1 && claim.Limit.Kind == store.Slots
 		b.Grants[i] = store.Grant{OK: !limited || left >= claim.Cost, Remaining: left, Delay: c.delays[claim.Limit.Name]}
 		if !b.Grants[i].OK {
 			passed[claim.Group] = false
@@ -274,6 +275,22 @@ func refuseTake(reason pipeline.Reason) func(context.Context, *pipeline.Request)
 }
 
 func panicLook(*pipeline.Request) pipeline.Decision { panic("planted panic") }
+
+// somethingDenied has the store refuse somebody, and returns a moment at which
+// that is remembered.
+func somethingDenied(t testing.TB, p *pipeline.Pipeline) (now int64) {
+	t.Helper()
+	now = p.Now()
+	l, err := store.NewSlots("denied", 1, 10e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := store.Batch{Now: now, Claims: []store.Claim{{Owner: store.KeyOf("nobody"), Limit: l, Cost: 2}}, Grants: make([]store.Grant, 1)}
+	if err := p.Store().Claim(t.Context(), &b); err != nil || b.Grants[0].OK || !p.Store().Remembers(now) {
+		t.Fatalf("nothing was refused: %+v, %v", b.Grants[0], err)
+	}
+	return now
+}
 
 // build makes a pipeline of entries over a store.
 func build(t testing.TB, d store.Driver, o pipeline.Observer, entries ...pipeline.Entry) *pipeline.Pipeline {

@@ -152,6 +152,7 @@ func (p *Pipeline) begin(r *Request) {
 		r.Cost = 1
 	}
 	a.batch.Now = r.Now
+	a.remembers = a.plan.sharers != 0 && p.store.Remembers(r.Now)
 	r.Detail = Detail{}
 	r.Waits = Waits{}
 }

@@ -28,7 +28,8 @@ func TestLookThenStoreThenTake(t *testing.T) {
 	}
 	p.Release(r, pipeline.Result{})
 	want := []string{
-		"look rate", "claims rate", "look fleet", "look slots", "claims slots", "look worker",
+		"look rate", "look fleet", "look slots", "look worker",
+		"claims rate", "claims slots",
 		"store",
 		"take fleet", "take worker",
 		"release worker", "release fleet", "return slots",
@@ -52,8 +53,13 @@ func TestRefusalInTheLookReachesNeitherStoreNorTake(t *testing.T) {
 	if d.Verdict != pipeline.Reject || d.Reason != pipeline.FleetShed || d.Entry != 1 {
 		t.Errorf("got %+v, want a refusal for fleet-shed by entry 1", d)
 	}
-	if want := []string{"look rate", "claims rate", "look fleet"}; !slices.Equal(tr.calls, want) {
+	if want := []string{"look rate", "look fleet"}; !slices.Equal(tr.calls, want) {
 		t.Errorf("the walk was %q, want %q", tr.calls, want)
+	}
+	tr.calls = nil
+	p.Acquire(t.Context(), &pipeline.Request{Now: somethingDenied(t, p)})
+	if want := []string{"store", "look rate", "claims rate", "look fleet"}; !slices.Equal(tr.calls, want) {
+		t.Errorf("beside a refusal that is remembered the walk was %q, want %q", tr.calls, want)
 	}
 }
 

@@ -72,6 +72,8 @@ type Plan struct {
 	waiting int    // index of the entry that may wait, or -1
 	learn   []int  // entries that learn from how requests end
 	shadow  uint32 // entries in shadow, by index
+	looks   uint32 // entries whose Look is asked
+	sharers uint32 // entries that claim something of the store
 	takers  uint32 // entries that take something local
 }
 
@@ -109,18 +111,33 @@ func NewPlan(entries ...Entry) (*Plan, error) {
 		return nil, err
 	}
 	for i := range p.entries {
-		if p.entries[i].taker != nil && p.entries[i].Mode != Off {
-			p.takers |= 1 << i
-		}
-		if p.entries[i].Mode == Shadow {
-			p.shadow |= 1 << i
-		}
+		p.note(i)
 		if l, ok := p.entries[i].Stage.(Learner); ok && l.Learns() {
 			p.entries[i].learner = l
 			p.learn = append(p.learn, i)
 		}
 	}
 	return p, nil
+}
+
+// note enters an entry in the sets of those that are asked.
+func (p *Plan) note(i int) {
+	e := &p.entries[i]
+	if e.Mode == Off {
+		return
+	}
+	if q, ok := e.Stage.(Quiet); !ok || q.Looks() {
+		p.looks |= 1 << i
+	}
+	if e.sharer != nil {
+		p.sharers |= 1 << i
+	}
+	if e.taker != nil {
+		p.takers |= 1 << i
+	}
+	if e.Mode == Shadow {
+		p.shadow |= 1 << i
+	}
 }
 
 func (e *Entry) check(i int, taken bool) error {

@@ -42,6 +42,9 @@ func (p *Pipeline) releasePermits(r *Request, result Result, mode Mode) {
 func (p *Pipeline) releaseEach(r *Request, due *uint32, result Result) (done bool) {
 	a, i := &r.admission, 0
 	defer func() {
+		if done {
+			return
+		}
 		if value := recover(); value != nil {
 			p.panicked(r, i, value)
 		}

@@ -148,6 +148,7 @@ type admission struct {
 	pass        pass
 	cursor      int
 	virtual     bool // the shadow world would still admit
+	remembers   bool // there are refusals to remember, so claims are looked at as they are named
 	storePanics int
 	asking      bool // stages count the request as asking the store
 
@@ -172,6 +173,7 @@ type pass uint8
 // The passes of the walk.
 const (
 	looking pass = iota
+	claiming
 	storing
 	taking
 )

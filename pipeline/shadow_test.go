@@ -38,22 +38,27 @@ func TestAVirtualRefusalEndsTheVirtualRequest(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name string
-		last pipeline.Stage
-		left int64 // of the shadow rate
-		want []string
+		name   string
+		last   pipeline.Stage
+		left   int64 // of the shadow rate
+		denied bool  // a refusal is remembered
+		want   []string
 	}{
 		{
-			"in the look: no claim is made, nothing later is asked", &taker{looker: looker{look: refuse(pipeline.WorkerShed)}}, 9,
+			"in the look: no claim is made, nothing later is asked", &taker{looker: looker{look: refuse(pipeline.WorkerShed)}}, 9, false,
+			[]string{"look rate", "look slots", "look held", "claims slots", "store"},
+		},
+		{
+			"in the look, beside a refusal: the claim is withdrawn", &taker{looker: looker{look: refuse(pipeline.WorkerShed)}}, 9, true,
 			[]string{"look rate", "claims rate", "look slots", "claims slots", "look held", "store"},
 		},
 		{
-			"in the store: no shadow permit is taken", &taker{}, 0,
-			[]string{"look rate", "claims rate", "look slots", "claims slots", "look held", "look later", "store"},
+			"in the store: no shadow permit is taken", &taker{}, 0, false,
+			[]string{"look rate", "look slots", "look held", "look later", "claims rate", "claims slots", "store"},
 		},
 		{
-			"in the take: what the virtual request held goes back", &taker{take: refuseTake(pipeline.WorkerShed)}, 9,
-			[]string{"look rate", "claims rate", "look slots", "claims slots", "look held", "look later", "store", "take held", "release held", "return shadow-rate"},
+			"in the take: what the virtual request held goes back", &taker{take: refuseTake(pipeline.WorkerShed)}, 9, false,
+			[]string{"look rate", "look slots", "look held", "look later", "claims rate", "claims slots", "store", "take held", "release held", "return shadow-rate"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,6 +68,10 @@ func TestAVirtualRefusalEndsTheVirtualRequest(t *testing.T) {
 			o := newRecord()
 			p := build(t, driver, o, entries(tr, c.last)...)
 			r := &pipeline.Request{}
+			if c.denied {
+				r.Now = somethingDenied(t, p)
+				tr.calls = nil
+			}
 			if d := p.Acquire(t.Context(), r); d.Verdict != pipeline.Admit {
 				t.Fatalf("got %+v", d)
 			}

@@ -16,6 +16,13 @@ type Stage interface {
 	Look(r *Request) Decision
 }
 
+// Quiet is a stage whose Look may have nothing to say, as it is configured.
+type Quiet interface {
+	Stage
+	// Looks reports whether Look is to be called; asked once for each plan.
+	Looks() bool
+}
+
 // Taker is a stage that holds something of this process while a request runs.
 type Taker interface {
 	Stage
@@ -42,7 +49,8 @@ type Waiter interface {
 type Sharer interface {
 	Stage
 	// Claims appends the claims of a request, cost and owner filled in. It is
-	// called after a Look that admits. No claims means that it admits.
+	// called after a Look that admits, of this stage or of all. No claims means
+	// that it admits.
 	Claims(r *Request, claims []store.Claim) []store.Claim
 }
 

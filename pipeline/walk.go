@@ -13,13 +13,23 @@ import (
 // walk runs the passes from where the request stands, and reports whether it
 // came to a decision. One deferred call contains the panics of all entries.
 func (p *Pipeline) walk(ctx context.Context, r *Request) (done bool) {
-	defer p.contain(r, &done)
+	defer func() {
+		if !done { // else there is nothing to recover from, and to ask costs a few nanoseconds
+			done = p.contain(r, recover())
+		}
+	}()
 	a := &r.admission
 	if a.pass == looking {
 		if !p.look(r) {
 			return true
 		}
-		a.pass, a.storePanics = storing, 0
+		a.pass, a.cursor, a.storePanics = claiming, 0, 0
+	}
+	if a.pass == claiming {
+		if !a.remembers && !p.collect(r) {
+			return true
+		}
+		a.pass = storing
 	}
 	if a.pass == storing {
 		if len(a.batch.Claims) > 0 && !(p.ask(ctx, r) && p.hold(ctx, r)) {
@@ -31,11 +41,18 @@ func (p *Pipeline) walk(ctx context.Context, r *Request) (done bool) {
 	return true
 }
 
-// look asks every entry from memory, and collects what it will ask of the
-// store; it holds nothing, so a refusal is final.
+// look asks every entry that has something to say from memory; it holds
+// nothing, so a refusal is final. While there are refusals to remember, what an
+// entry will ask of the store is part of its look; else collect does that for
+// those requests that all looks admit.
 func (p *Pipeline) look(r *Request) (passed bool) {
 	a := &r.admission
-	for ; a.cursor < len(a.plan.entries); a.cursor++ {
+	asked := a.plan.looks
+	if a.remembers {
+		asked |= a.plan.sharers
+	}
+	for left := asked >> a.cursor << a.cursor; left != 0; left &= left - 1 {
+		a.cursor = bits.TrailingZeros32(left)
 		e := &a.plan.entries[a.cursor]
 		if e.refusesAll() {
 			return !p.refused(r, a.cursor, Refuse(StoreUnavailable))
@@ -43,9 +60,12 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 		if e.off() || e.Mode == Shadow && !a.virtual {
 			continue
 		}
-		d := e.Stage.Look(r)
-		if d.Verdict == Admit && e.sharer != nil {
-			d = p.claim(r, e)
+		var d Decision
+		if a.plan.looks&(1<<a.cursor) != 0 {
+			d = e.Stage.Look(r)
+		}
+		if d.Verdict == Admit && a.remembers && e.sharer != nil {
+			d = p.remembered(r, p.claim(r, e))
 		}
 		if d.Verdict != Admit && p.refused(r, a.cursor, d) {
 			return false
@@ -57,9 +77,25 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 	return true
 }
 
-// claim collects an entry's claims, and refuses those that are remembered to
-// have been refused.
-func (p *Pipeline) claim(r *Request, e *entry) Decision {
+// collect collects what the entries will ask of the store.
+func (p *Pipeline) collect(r *Request) (passed bool) {
+	a := &r.admission
+	for left := a.plan.sharers >> a.cursor << a.cursor; left != 0; left &= left - 1 {
+		a.cursor = bits.TrailingZeros32(left)
+		e := &a.plan.entries[a.cursor]
+		switch {
+		case e.refusesAll():
+			return !p.refused(r, a.cursor, Refuse(StoreUnavailable))
+		case e.off(), e.Mode == Shadow && !a.virtual:
+		default:
+			p.claim(r, e)
+		}
+	}
+	return true
+}
+
+// claim collects an entry's claims, and returns them.
+func (p *Pipeline) claim(r *Request, e *entry) []store.Claim {
 	a := &r.admission
 	from := len(a.batch.Claims)
 	claims := e.sharer.Claims(r, a.batch.Claims)
@@ -71,10 +107,7 @@ func (p *Pipeline) claim(r *Request, e *entry) Decision {
 			c.Group = store.Shadow
 		}
 	}
-	if !p.store.Remembers(r.Now) {
-		return Decision{}
-	}
-	return p.remembered(r, claims[from:])
+	return claims[from:]
 }
 
 // remembered refuses claims that are remembered to have been refused.
@@ -130,6 +163,7 @@ func (p *Pipeline) refused(r *Request, i int, d Decision) bool {
 	switch a.pass {
 	case looking:
 		a.batch.Claims = slices.DeleteFunc(a.batch.Claims, func(c store.Claim) bool { return c.Group == store.Shadow })
+	case claiming: // who refuses here is enforced
 	case storing: // the driver granted none of the shadow claims
 	case taking:
 		p.releasePermits(r, Result{Outcome: NotRun}, Shadow)
@@ -140,23 +174,24 @@ func (p *Pipeline) refused(r *Request, i int, d Decision) bool {
 
 // contain turns a panic into the fault policy of whoever panicked: of the
 // entry, behind which the walk resumes, or of the store.
-func (p *Pipeline) contain(r *Request, done *bool) {
-	value := recover()
-	if value == nil {
-		return
-	}
+// It reports whether that decides.
+func (p *Pipeline) contain(r *Request, value any) (done bool) {
 	a := &r.admission
+	if value == nil { // the goroutine exits
+		return false
+	}
 	if a.pass == storing {
 		a.storePanics++
 		p.logger.Error("store panicked", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
-		return
+		return false
 	}
 	i := a.cursor
 	a.cursor++
 	p.panicked(r, i, value)
 	if e := &a.plan.entries[i]; e.Mode == Enforce && e.OnFault == Closed {
-		*done = p.refused(r, i, Refuse(StoreUnavailable))
+		return p.refused(r, i, Refuse(StoreUnavailable))
 	}
+	return false
 }
 
 // panicked counts a panic against its entry, and switches the entry off when

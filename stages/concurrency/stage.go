@@ -22,6 +22,7 @@ type Stage struct {
 var (
 	_ pipeline.Sharer   = (*Stage)(nil)
 	_ pipeline.Streamer = (*Stage)(nil)
+	_ pipeline.Quiet    = (*Stage)(nil)
 	_ pipeline.Learner  = (*Stage)(nil)
 	_ pipeline.Ticker   = (*Stage)(nil)
 )
@@ -72,11 +73,12 @@ func (r *rule) refusesSome() bool {
 
 func (c *caps) refuses() bool { return c.short == nil && !c.unlimited }
 
+// Looks reports whether some rule can refuse, or charges, without the shared
+// store.
+func (s *Stage) Looks() bool { return s.looks }
+
 // Look refuses what no store is needed for: limits of nothing.
 func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
-	if !s.looks {
-		return pipeline.Decision{}
-	}
 	for _, i := range s.byRoute[s.table.Resolve(&r.Subject)] {
 		if c, meant := s.rules[i].capsFor(r); meant && c.refuses() {
 			r.Detail = pipeline.Detail{Rule: s.rules[i].name, RetryAfter: store.Never}

@@ -22,7 +22,10 @@ type Stage struct {
 	looks    bool // some rule can refuse, or charges, without the shared store
 }
 
-var _ pipeline.Sharer = (*Stage)(nil)
+var (
+	_ pipeline.Sharer = (*Stage)(nil)
+	_ pipeline.Quiet  = (*Stage)(nil)
+)
 
 // New prepares a stage. attempts keeps the state of limits that charge
 // attempts, in this process's memory; it may be nil when none does. The error
@@ -68,12 +71,13 @@ func (r *rule) refusesSome() bool {
 	return r.overrides.Any(func(o override) bool { return o.limit == nil && !o.unlimited })
 }
 
+// Looks reports whether some rule can refuse, or charges, without the shared
+// store.
+func (s *Stage) Looks() bool { return s.looks }
+
 // Look refuses what no store is needed for: limits of nothing, and limits that
 // charge attempts, which this charges.
 func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
-	if !s.looks {
-		return pipeline.Decision{}
-	}
 	route := s.table.Resolve(&r.Subject)
 	for _, i := range s.byRoute[route] {
 		rule := &s.rules[i]
