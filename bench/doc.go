@@ -15,6 +15,6 @@
 //	redis/go-redis         v9.23.0  BSD-2-Clause  its own EVALSHA of a plain script
 //	redis/rueidis          v1.0.79  Apache-2.0    15 October 2026, the same script
 //
-// Not among them: mennanov/limiters and rueidis' own rueidislimiter, which the
-// module proxy does not hand out, so that nobody could build this module.
+// Not among them: mennanov/limiters (MIT) and rueidis' own rueidislimiter, which
+// could not be had as modules when this was written.
 package bench

@@ -12,11 +12,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/internal/algorithms"
@@ -29,10 +32,11 @@ type settings struct {
 	rounds    int
 	out       string
 	folder    string
+	seeds     int // with which what the sliding window decides wrongly is counted
 }
 
 func main() {
-	s := settings{folder: "."}
+	s := settings{folder: ".", seeds: 20}
 	flag.StringVar(&s.pattern, "bench", ".", "regular `expression` of the benchmarks to run")
 	flag.StringVar(&s.unit, "unit", "ns/op", "`time` to report: ns/op that passed, or cpu-ns/op that the processor worked")
 	flag.DurationVar(&s.benchtime, "benchtime", 200*time.Millisecond, "least time of one benchmark in one round")
@@ -59,9 +63,16 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	page := render(s, readMachine(), tabulate(rounds, s.unit))
-	if wanted, err := regexp.MatchString(s.pattern, mistakes); err == nil && wanted {
-		page += renderMistakes(algorithms.Table(20))
+	counted, err := regexp.MatchString(s.pattern, mistakes)
+	if err != nil {
+		return fmt.Errorf("-bench must be a regular expression: %w", err)
+	}
+	if !counted && len(rounds) == 0 {
+		return fmt.Errorf("-bench %q matches no benchmark; there are %s and %s", s.pattern, strings.Join(slices.Sorted(maps.Keys(works)), ", "), mistakes)
+	}
+	page := render(s, readMachine(), rounds)
+	if counted {
+		page += renderMistakes(algorithms.Table(s.seeds))
 	}
 	if s.out == "" {
 		_, err = os.Stdout.WriteString(page)
@@ -70,7 +81,8 @@ func run(ctx context.Context, s settings) error {
 	return os.WriteFile(s.out, []byte(page), 0o644)
 }
 
-// measure builds the benchmarks once and runs them in rounds.
+// measure builds the benchmarks once and runs them in rounds; no rounds if there
+// is nothing to run.
 func measure(ctx context.Context, s settings) ([]round, error) {
 	scratch, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -98,6 +110,9 @@ func measure(ctx context.Context, s settings) ([]round, error) {
 		r, err := parse(&output)
 		if err != nil {
 			return nil, err
+		}
+		if len(r.order) == 0 {
+			return nil, nil // there are none, in any round
 		}
 		rounds = append(rounds, r)
 	}

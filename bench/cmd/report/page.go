@@ -18,7 +18,23 @@ var works = map[string]string{
 	"Middleware": "One HTTP request through a middleware to a handler that answers `ok`. " +
 		"`direct` calls the handler; `socket` is a whole exchange on loopback, client and server on the same cores.",
 	"Refusing": "One HTTP request that is refused by the middleware, beside one that is answered by a trivial handler.",
-	"Proxy":    "One HTTP request through a reverse proxy to a server on the same machine, all on the same cores. `none` is a bare `httputil.ReverseProxy`.",
+	"Redis": "One decision on a real server over TCP on the same machine; client and server share the cores. " +
+		"`evalsha` is go-redis with a plain GCRA script, `rueidis-evalsha` the same script. Redis CPU is that of the whole server, without what it uses idle. " +
+		"All wait for their answers for as long as it takes.",
+	"Proxy": "One HTTP request through a reverse proxy to a server on the same machine, all on the same cores. `none` is a bare `httputil.ReverseProxy`.",
+}
+
+// worksWays says what is done in one way of a work that has a table for each.
+var worksWays = map[string]string{
+	"bucket/callers=1":                 "One token of the limit of one caller out of 1,000. ulule counts in a fixed window; the others are buckets.",
+	"bucket/callers=64":                "The same by 64 callers at once. plimsoll and rueidis let calls that meet leave together.",
+	"bucket-and-slot/callers=64":       "A token and one of the caller's slots: ours in one call, of the others in two.",
+	"three-limits-and-slot/callers=64": "Tokens of three limits and a slot: ours in one call, of the others in four.",
+	"hot-key/callers=64":               "One key, asked for as fast as it is answered; ours from a lease, and beside it without leases.",
+	"give-back-slot":                   "A slot is given back: ours in pipelines of 64, as the guard's queue sends them, and a ZREM by each of 64 callers.",
+	"hot-keys-paced":                   "Eight leased keys, each asked for 2,000 times a second; as many tokens go with one call as a lease's settings say.",
+	"fleet": "The share of a fleet, a request: ours in a heartbeat every 500 ms, at 500 requests a second, and off the path of requests; " +
+		"beside it the set of the requests in flight, entered and left by each, on one key.",
 }
 
 // units says what the times are.
@@ -28,7 +44,8 @@ var units = map[string]string{
 }
 
 // render writes the page.
-func render(s settings, m machine, tables []*table) string {
+func render(s settings, m machine, rounds []round) string {
+	tables := tabulate(rounds, s.unit)
 	var page strings.Builder
 	page.WriteString("# Benchmarks\n\n<!-- Written by make bench. Do not edit. -->\n\n")
 	fmt.Fprintf(&page, "%s. %s, %d cores, %s. Median of %d rounds of at least %s each; a round runs everything once.\n\n",
@@ -38,6 +55,7 @@ func render(s settings, m machine, tables []*table) string {
 		"Compare the ratios; the times are those of one machine on one day.\n")
 	for _, t := range tables {
 		t.render(&page)
+		renderTargets(&page, t.work, rounds)
 	}
 	page.WriteString("\n" + spread(tables))
 	return page.String()
@@ -47,6 +65,10 @@ func (t *table) render(page *strings.Builder) {
 	fmt.Fprintf(page, "\n## %s\n\n", t.work)
 	if text := works[t.work]; text != "" {
 		fmt.Fprintf(page, "%s\n\n", text)
+	}
+	if t.manyFigures() {
+		t.renderFigures(page)
+		return
 	}
 	header := strings.Join(t.ways, " | ")
 	if header == "" {
@@ -101,6 +123,9 @@ func spread(tables []*table) string {
 		for _, c := range t.cells {
 			all = append(all, c.spread)
 		}
+	}
+	if len(all) == 0 {
+		return ""
 	}
 	return fmt.Sprintf("From its fastest to its slowest round half of the times moved by at most %.0f %%, the worst by %.0f %%.\n",
 		100*median(all), 100*slices.Max(all))

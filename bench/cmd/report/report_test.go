@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"math"
 	"os"
@@ -22,6 +23,9 @@ BenchmarkRate/keys=1/g=64/plimsoll-2    1000   4.25 ns/op   0 B/op   0 allocs/op
 BenchmarkRate/keys=1/g=64/rival-a-2     1000   90.0 ns/op   3.25 %refused  32 B/op   2 allocs/op
 BenchmarkProxy/none-2                   1000   100000 ns/op
 BenchmarkProxy/plimsoll-2               1000   104000 ns/op
+BenchmarkRedis/bucket/callers=64/plimsoll-2     1000  15000 ns/op  8000 cpu-ns/op  66000 decisions/s  1900 p99-us  13.5 redis-us/op  0 B/op  0 allocs/op
+BenchmarkRedis/bucket/callers=64/redis_rate-2   1000  50000 ns/op 16000 cpu-ns/op  20000 decisions/s  4000 p99-us  27.0 redis-us/op  9 B/op  3 allocs/op
+BenchmarkRedis/fleet/plimsoll-2                 1000  50000 ns/op  0.008 calls/op  0.25 redis-us/op
 PASS
 `
 
@@ -33,6 +37,9 @@ BenchmarkRate/keys=1/g=64/plimsoll-2    1000   12.75 ns/op  0 B/op   0 allocs/op
 BenchmarkRate/keys=1/g=64/rival-a-2     1000  270.0 ns/op   3.25 %refused  32 B/op   2 allocs/op
 BenchmarkProxy/none-2                   1000   300000 ns/op
 BenchmarkProxy/plimsoll-2               1000   312000 ns/op
+BenchmarkRedis/bucket/callers=64/plimsoll-2     1000  45000 ns/op  24000 cpu-ns/op  22000 decisions/s  5700 p99-us  40.5 redis-us/op  0 B/op  0 allocs/op
+BenchmarkRedis/bucket/callers=64/redis_rate-2   1000 150000 ns/op  48000 cpu-ns/op   6600 decisions/s 12000 p99-us  81.0 redis-us/op  9 B/op  3 allocs/op
+BenchmarkRedis/fleet/plimsoll-2                 1000  50000 ns/op  0.008 calls/op  0.25 redis-us/op
 `
 
 func rounds(t *testing.T, texts ...string) (list []round) {
@@ -79,7 +86,7 @@ func TestRatiosAreTakenWithinARound(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	m := machine{cpu: "Some CPU", cores: 2, goVersion: "go1.26", date: "2026-01-02"}
-	got := render(settings{unit: "ns/op", rounds: 2, benchtime: time.Second}, m, tabulate(rounds(t, firstRound, secondRound), "ns/op"))
+	got := render(settings{unit: "ns/op", rounds: 2, benchtime: time.Second}, m, rounds(t, firstRound, secondRound))
 	golden := filepath.Join("testdata", "page.md")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
@@ -96,13 +103,8 @@ func TestPage(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for name, text := range map[string]string{
-		"nothing ran":        "PASS\n",
-		"a figure is broken": "BenchmarkX/a-2 10 fast ns/op\n",
-	} {
-		if _, err := parse(strings.NewReader(text)); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+	if _, err := parse(strings.NewReader("BenchmarkX/a-2 10 fast ns/op\n")); err == nil {
+		t.Error("a figure is broken: no error")
 	}
 }
 
@@ -140,9 +142,40 @@ func TestRun(t *testing.T) {
 	if !strings.Contains(string(page), "| of-three |") {
 		t.Errorf("the benchmark is not in the page:\n%s", page)
 	}
+	s.pattern = "Nothing"
+	if err := run(t.Context(), s); err == nil || !strings.Contains(err.Error(), "Redis") {
+		t.Errorf("nothing to run: error %v, want one that names the benchmarks", err)
+	}
+	if still, err := os.ReadFile(out); err != nil || !bytes.Equal(still, page) {
+		t.Errorf("nothing to run: error %v, the page is now\n%s", err, still)
+	}
 	s.rounds = 0
 	if err := run(t.Context(), s); err == nil {
 		t.Error("no rounds: no error")
+	}
+}
+
+// What is counted needs no benchmark.
+func TestRunCountsAlone(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "page.md")
+	s := settings{pattern: "^" + mistakes + "$", unit: "ns/op", benchtime: time.Millisecond, rounds: 1, out: out, folder: ".", seeds: 1}
+	if err := run(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(out)
+	if err != nil || !strings.Contains(string(page), "## "+mistakes) {
+		t.Errorf("error %v, page\n%s", err, page)
+	}
+}
+
+func TestShort(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{{0, "0"}, {71_234.4, "71234"}, {13.76, "13.8"}, {1.769, "1.77"}, {0.13, "0.13"}, {3, "3"}, {0.008, "0.008"}} {
+		if got := short(c.v); got != c.want {
+			t.Errorf("short(%v) = %s, want %s", c.v, got, c.want)
+		}
 	}
 }
 

@@ -20,6 +20,13 @@ type cell struct {
 	spread  float64 // (most − least) / median, over the rounds
 	allocs  float64
 	refused float64 // percent
+	figures map[string]summary
+}
+
+// summary is a figure over the rounds.
+type summary struct {
+	median float64
+	ratio  float64 // to the base's, median of the rounds; 0 without a base
 }
 
 // The bases of ratios: nothing at all where a row shows that, else ours.
@@ -30,6 +37,9 @@ const (
 
 // tabulate takes the medians of the rounds, of the time in a unit.
 func tabulate(rounds []round, unit string) (tables []*table) {
+	if len(rounds) == 0 {
+		return nil
+	}
 	byWork := map[string]*table{}
 	for _, name := range rounds[0].order {
 		work, way, contestant := split(name)
@@ -78,8 +88,30 @@ func summarize(rounds []round, name, unit string) cell {
 	m := median(times)
 	return cell{
 		median: m, ratio: median(ratios), allocs: median(allocs), refused: median(refused),
-		spread: (slices.Max(times) - slices.Min(times)) / m,
+		spread: (slices.Max(times) - slices.Min(times)) / m, figures: figuresOf(rounds, name, prefix),
 	}
+}
+
+// figuresOf summarizes all that a benchmark reported of what the page can show.
+func figuresOf(rounds []round, name, prefix string) map[string]summary {
+	all := map[string]summary{}
+	for _, f := range figures {
+		var values, ratios []float64
+		for _, r := range rounds {
+			v, ok := r.result[name][f.unit]
+			if !ok {
+				continue
+			}
+			values = append(values, v)
+			if base := r.base(prefix, f.unit); base > 0 {
+				ratios = append(ratios, v/base)
+			}
+		}
+		if len(values) > 0 {
+			all[f.unit] = summary{median(values), median(ratios)}
+		}
+	}
+	return all
 }
 
 // base is the time that the contestants of a way are compared with.
