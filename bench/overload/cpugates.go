@@ -105,18 +105,7 @@ func sentinel() Contestant {
 type isolated [priority.Count]string
 
 func newSentinel(total int, share [priority.Count]float64) (Shedder, error) {
-	dir, err := os.MkdirTemp("", "overload")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	log.SetOutput(os.Stderr)
-	settings := sentinelconfig.NewDefaultConfig()
-	settings.Sentinel.Log.Dir = dir
-	settings.Sentinel.Log.Metric.FlushIntervalSec = 0
-	settings.Sentinel.Log.Logger = sentinellog.NewConsoleLogger()
-	sentinellog.ResetGlobalLoggerLevel(sentinellog.ErrorLevel)
-	if err := api.InitWithConfig(settings); err != nil {
+	if err := StartSentinel(); err != nil {
 		return nil, err
 	}
 	var names isolated
@@ -134,6 +123,23 @@ func newSentinel(total int, share [priority.Count]float64) (Shedder, error) {
 		return nil, fmt.Errorf("overload: sentinel refused its rules: %w", err)
 	}
 	return &names, nil
+}
+
+// StartSentinel starts what sentinel-golang needs in a process, without its log
+// files. It may be called again.
+func StartSentinel() error {
+	dir, err := os.MkdirTemp("", "overload")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	log.SetOutput(os.Stderr)
+	settings := sentinelconfig.NewDefaultConfig()
+	settings.Sentinel.Log.Dir = dir
+	settings.Sentinel.Log.Metric.FlushIntervalSec = 0
+	settings.Sentinel.Log.Logger = sentinellog.NewConsoleLogger()
+	sentinellog.ResetGlobalLoggerLevel(sentinellog.ErrorLevel)
+	return api.InitWithConfig(settings)
 }
 
 func (s *isolated) Serve(ctx context.Context, c Call, work Work) bool {

@@ -2,6 +2,7 @@
 //
 //	overload tour -experiments E1-3x,E2-one -repeats 5 -out docs/overload
 //	overload run -contestant plimsoll -setting "1.5 times" -experiment E1-3x
+//	overload torture -out docs/overload
 //	overload draw -out docs/overload
 //	overload list
 package main
@@ -31,7 +32,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("say one of: tour, run, draw, list (each takes -h)")
+var errUsage = errors.New("say one of: tour, run, torture, draw, list (each takes -h)")
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
@@ -42,6 +43,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return tour(ctx, args[1:])
 	case "run":
 		return run(ctx, args[1:], out)
+	case "torture":
+		return tortures(args[1:], out)
 	case "draw":
 		return draw(args[1:])
 	case "list":
