@@ -154,7 +154,7 @@ func answerOf(e *pipeline.Explained) Answer {
 	case !e.Asked && e.Err == nil:
 		a.Answer = "not asked"
 	}
-	if e.Of > 0 && e.Of <= boundless {
+	if e.Of > 0 && e.Of < boundless {
 		a.Left, a.Of = e.Left, e.Of
 	}
 	if e.Err != nil {
@@ -167,7 +167,7 @@ func answerOf(e *pipeline.Explained) Answer {
 }
 
 // boundless is more room in flight than any worker has.
-const boundless = 1 << 31
+const boundless = 1 << 20
 
 func marginOf(p *pipeline.Peeked) Margin {
 	l, g := p.Claim.Limit, &p.Grant

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plimsoll-go/plimsoll/internal/operator"
 )
 
 // The exit codes.
@@ -45,6 +47,12 @@ func run(args []string) int {
 	case !errors.Is(err, errNo):
 		fmt.Fprintln(os.Stderr, "plimsoll:", err)
 	}
+	if f, ok := errors.AsType[*operator.Failure](err); ok {
+		if f.Key != "" {
+			fmt.Fprintf(os.Stderr, "Look with plimsoll overrides, or repeat the command with --retry %s: it is not done twice.\n", f.Key)
+		}
+		return f.Kind.ExitCode()
+	}
 	return exitNo
 }
 
@@ -56,8 +64,11 @@ func rootCommand() *cobra.Command {
 requests in flight for each caller, a share of the fleet kept for critical traffic,
 and a shedder that protects the worker itself.
 
-Start with plimsoll demo. Exit codes: 0 done, 1 it could not be done or the answer
-is no, 2 not called rightly.`,
+Start with plimsoll demo. In the night: docs/incident.md.
+
+Exit codes: 0 done, 1 it could not be done or the answer is no, 2 not called rightly,
+3 nobody answers and nothing was changed, 4 not allowed, 5 something else was changed
+meanwhile, 6 it is not known whether the change was made: the message says how to repeat it.`,
 		Version:       version(),
 		Args:          noArgs,
 		SilenceUsage:  true,
@@ -66,8 +77,18 @@ is no, 2 not called rightly.`,
 	}
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(checkCommand(), configCommand(), demoCommand(), doctorCommand(), runCommand(), simulateCommand(), statusCommand(), versionCommand())
+	root.AddCommand(checkCommand(), configCommand(), demoCommand(), doctorCommand(), manCommand(), runCommand(), simulateCommand(), versionCommand())
+	root.AddCommand(operators()...)
 	return root
+}
+
+// operators are the commands that ask a running process, or change what it does.
+func operators() []*cobra.Command {
+	return []*cobra.Command{
+		statusCommand(), topCommand(), overridesCommand(), shedCommand(), restoreCommand(), stageCommand(), callerCommand(), limitCommand(),
+		reserveCommand(), pinCommand(), releaseCommand(), bypassCommand(), approveCommand(), extendCommand(), undoCommand(), gameDayCommand(),
+		whyCommand(), explainCommand(), refusalsCommand(), holdersCommand(), auditCommand(), reportCommand(), tokenCommand(),
+	}
 }
 
 func noArgs(c *cobra.Command, args []string) error {

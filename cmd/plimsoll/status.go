@@ -1,77 +1,57 @@
 package main
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll-go/plimsoll/admin"
-	"github.com/plimsoll-go/plimsoll/config"
+	"github.com/plimsoll-go/plimsoll/internal/operator"
 )
 
-// maxStatus bounds what is read from whoever answers.
-const maxStatus = 8 << 20
-
 func statusCommand() *cobra.Command {
-	address, output, wait := "", "table", 5*time.Second
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Print the live state of a running process",
+		Long:  "Status needs no token on loopback; the overrides in force are told to whoever has one.",
 		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			write, ok := statusWriters[output]
-			if !ok {
-				return usageError{fmt.Errorf("unknown output %q, allowed: table, json, yaml", output)}
-			}
-			ctx, cancel := context.WithTimeout(c.Context(), wait)
-			defer cancel()
-			body, err := fetchStatus(ctx, address)
-			if err != nil {
-				return err
-			}
-			return write(c.OutOrStdout(), body)
-		},
 	}
-	flags := c.Flags()
-	flags.StringVar(&address, "admin", "http://"+string(config.Default().Admin.Listen), "admin listener of the process")
-	flags.StringVarP(&output, "output", "o", output, "table, json or yaml")
-	flags.DurationVar(&wait, "timeout", wait, "how long to wait for the answer")
-	return c
+	return asking(c, func(c *cobra.Command, _ []string, client *operator.Client) ([]byte, string, error) {
+		body, err := client.Get(c.Context(), "/status", nil)
+		if err != nil {
+			return nil, "", err
+		}
+		var table bytes.Buffer
+		if err := writeTable(&table, body); err != nil {
+			return body, "", err
+		}
+		o, told, err := client.Overrides(c.Context())
+		switch f, ok := errors.AsType[*operator.Failure](err); {
+		case err == nil:
+			return with(body, "overrides", told), table.String() + "\n" + operator.Table(&o, time.Now()), nil
+		case ok && f.Kind == operator.NotAllowed:
+			return body, table.String() + "\nwhich overrides are in force is told to whoever has a token\n", nil
+		}
+		return nil, "", err
+	})
 }
 
-// statusWriters print an answer of /status.
-var statusWriters = map[string]func(io.Writer, []byte) error{
-	"table": writeTable, "json": writeJSON, "yaml": writeYAML,
-}
-
-// fetchStatus asks an admin listener, given as a URL or as host:port.
-func fetchStatus(ctx context.Context, address string) ([]byte, error) {
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
+// with adds a key to the end of a JSON object.
+func with(object []byte, key string, value []byte) []byte {
+	end := bytes.LastIndexByte(object, '}')
+	if end < 0 {
+		return object
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/status", nil)
-	if err != nil {
-		return nil, usageError{err}
+	var indented bytes.Buffer
+	if json.Indent(&indented, bytes.TrimSpace(value), "  ", "  ") != nil {
+		return object
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("no process answers: %w; is plimsoll run running, and --admin its admin.listen?", err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxStatus))
-	if err != nil {
-		return nil, fmt.Errorf("reading the status: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", address, response.Status)
-	}
-	return body, nil
+	return fmt.Appendf(bytes.TrimRight(object[:end:end], " \n"), ",\n  %q: %s\n}\n", key, indented.Bytes())
 }
 
 func writeJSON(w io.Writer, body []byte) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
-	"github.com/plimsoll-go/plimsoll/priority"
+	"github.com/plimsoll-go/plimsoll/internal/operator"
 )
 
 // writeTable prints what a person asks first.
@@ -29,7 +28,7 @@ func writeTable(w io.Writer, body []byte) error {
 	text.WriteString("\n")
 	stagesTable(&text, &s)
 	text.WriteString("\n")
-	worker := workerOf(&s)
+	worker := operator.WorkerOf(&s)
 	classesTable(&text, &s, worker)
 	if worker != nil {
 		fmt.Fprintf(&text, "\nworker: room for %d of %d, %.0f%% in use, %.0f%% if nothing were refused; shedding level %.2f of 3\n",
@@ -103,34 +102,7 @@ func entryCounts(s *admin.Status, name string) admin.EntryCounts {
 	return admin.EntryCounts{}
 }
 
-// workerDetail is what of the worker's own stage stands in the table.
-type workerDetail struct {
-	Limit       int                 `json:"limit"`
-	MaxInFlight int                 `json:"max_in_flight"`
-	InFlight    [priority.Count]int `json:"in_flight"`
-	Queued      [priority.Count]int `json:"queued"`
-	Level       float64             `json:"level"`
-	Utilization float64             `json:"utilization"`
-	Demand      float64             `json:"demand"`
-}
-
-// workerOf reads the detail of the worker's own stage, or nil if the plan has
-// none.
-func workerOf(s *admin.Status) *workerDetail {
-	for _, stage := range s.Stages {
-		if stage.Kind != "workershed" {
-			continue
-		}
-		text, err := json.Marshal(stage.Detail)
-		d := &workerDetail{}
-		if err == nil && json.Unmarshal(text, d) == nil {
-			return d
-		}
-	}
-	return nil
-}
-
-func classesTable(text io.Writer, s *admin.Status, worker *workerDetail) {
+func classesTable(text io.Writer, s *admin.Status, worker *operator.Worker) {
 	t := columns(text)
 	defer t.Flush()
 	fmt.Fprintln(t, "CLASS\tADMITTED\tREFUSED\tLEFT WAITING\tIN FLIGHT\tQUEUED")
