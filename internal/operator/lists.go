@@ -30,8 +30,9 @@ func Why(d *admin.Decided) string {
 	if d.Shadow {
 		verdict += fmt.Sprintf("; %s in shadow would have refused it: %s", d.Stage, d.Reason)
 	}
-	fmt.Fprintf(&text, "%s\nat %s, %s %s of caller %s (id:%s), class %s, cohort %d of %d\n",
-		Clean(verdict), d.At.Format("2006-01-02 15:04:05.000Z"), Clean(d.Method), Clean(d.Route), Clean(d.Caller), Clean(d.CallerID), d.Class, d.Cohort, priority.Cohorts)
+	fmt.Fprintf(&text, "%s\nat %s, %s %s\ncaller %s (id:%s)\nclass %s, cohort %d of %d\n",
+		Clean(verdict), d.At.Format("2006-01-02 15:04:05.000Z"), Clean(d.Method), Clip(Clean(d.Route), 40),
+		Clip(Clean(d.Caller), 40), Clean(d.CallerID), d.Class, d.Cohort, priority.Cohorts)
 	if d.Limit != "" {
 		fmt.Fprintf(&text, "by %s: %d left", Clean(d.Limit), d.Remaining)
 		if d.RetryAfter > 0 {
@@ -44,16 +45,17 @@ func Why(d *admin.Decided) string {
 
 // Refusals lists the last refusals, newest first.
 func Refusals(list []admin.Decided) string {
-	t := newTable("AT", "REASON", "CLASS", "CALLER", "ROUTE", "ID")
+	t := newTable("AT", "REASON", "CLASS", "ID")
 	for _, d := range list {
-		t.row(d.At.Format("15:04:05"), Clip(d.Reason, 17), d.Class, Clip(d.Caller, 12), Clip(d.Route, 12), d.ID)
+		t.row(d.At.Format("15:04:05"), d.Reason, d.Class, d.ID)
+		t.row("", Clip(d.Caller, 17), "", Clip(d.Method+" "+d.Route, 32))
 	}
 	return t.String()
 }
 
 // Holders lists requests in flight, oldest first.
 func Holders(list []admin.Held) string {
-	t := newTable("FOR", "CLASS", "CALLER", "ROUTE", "", "ID")
+	t := newTable("FOR", "CLASS", "STATE", "ID")
 	for _, h := range list {
 		state := ""
 		for _, s := range []struct {
@@ -64,7 +66,8 @@ func Holders(list []admin.Held) string {
 				state = strings.TrimPrefix(state+", "+s.word, ", ")
 			}
 		}
-		t.row(span(time.Duration(h.Seconds*float64(time.Second))), h.Class, Clip(h.Caller, 14), Clip(h.Route, 14), state, h.ID)
+		t.row(span(time.Duration(h.Seconds*float64(time.Second))), h.Class, Clip(state, 20), h.ID)
+		t.row("", "", Clip(h.Caller, 20), Clip(h.Route, 32))
 	}
 	return t.String()
 }
@@ -74,7 +77,7 @@ func Records(list []control.Record) string {
 	t := newTable("SEQ", "AT", "WHO", "DID", "WHAT")
 	for i := range list {
 		r := &list[i]
-		t.row(r.Seq, r.Time.UTC().Format("01-02 15:04:05"), Clip(r.Actor.Name, 12), did(r), Clip(about(r), 44))
+		t.wrapped(30, r.Seq, r.Time.UTC().Format("01-02 15:04:05"), Clip(r.Actor.Name, 12), did(r), Clip(about(r), 200))
 	}
 	return t.String()
 }
@@ -137,7 +140,7 @@ func Explanation(x *admin.Explained) string {
 	if x.Bypass != "" {
 		fmt.Fprintf(&text, "override %s bypasses every stage\n", x.Bypass)
 	}
-	fmt.Fprintf(&text, "caller %s (id:%s), class %s, cohort %d of %d, route %s\n\n", Clean(x.Caller), x.CallerID, x.Class, x.Cohort, priority.Cohorts, Clean(x.Route))
+	fmt.Fprintf(&text, "caller %s (id:%s)\nclass %s, cohort %d of %d, route %s\n\n", Clip(Clean(x.Caller), 40), x.CallerID, x.Class, x.Cohort, priority.Cohorts, Clip(Clean(x.Route), 40))
 	t := newTable("STAGE", "MODE", "ANSWER", "MARGIN")
 	for i := range x.Stages {
 		stageRows(t, &x.Stages[i])
@@ -185,8 +188,8 @@ func stageRows(t *table, a *admin.Answer) {
 	if len(lines) > 0 {
 		first = lines[0]
 	}
-	t.row(a.Stage, a.Mode, a.Answer, first)
+	t.wrapped(beside-1, Clip(a.Stage, 18), a.Mode, a.Answer, first)
 	for _, line := range lines[min(1, len(lines)):] {
-		t.row("", "", "", line)
+		t.wrapped(beside-1, "", "", "", line)
 	}
 }

@@ -99,19 +99,22 @@ func Table(o *admin.Overrides, now time.Time) string {
 	return text.String()
 }
 
+// beside is the width that the other columns leave of 80.
+const beside = 41
+
 // rows are an override's lines: what it does, why, and what is wrong with it.
 func rows(t *table, o *control.Override, unmet string, now time.Time) {
-	t.row(o.ID, span(o.ExpiresAt.Sub(now)), Clip(o.Author, 12), Clip(Describe(o), 48))
+	t.wrapped(beside, o.ID, span(o.ExpiresAt.Sub(now)), Clip(o.Author, 12), Describe(o))
 	why := o.Reason
 	if o.Incident != "" && !strings.HasPrefix(why, o.Incident) {
 		why = o.Incident + ": " + why
 	}
-	t.row("", "", "", "  "+Clip(why, 46))
+	t.wrapped(beside, "", "", "", Clip(why, 3*beside))
 	if o.Pending {
-		t.row("", "", "", "  waits: plimsoll approve "+o.ID)
+		t.wrapped(beside, "", "", "", "waits: plimsoll approve "+o.ID)
 	}
 	if unmet != "" {
-		t.row("", "", "", "  no effect here: "+Clip(unmet, 60))
+		t.wrapped(beside, "", "", "", "no effect here: "+Clip(unmet, 3*beside))
 	}
 }
 

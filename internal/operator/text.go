@@ -49,6 +49,36 @@ func (t *table) row(cells ...any) {
 	fmt.Fprintln(t.tabs, strings.Join(words, "\t"))
 }
 
+// wrapped is a row whose last cell goes on below in lines of a width; those
+// after the first are indented.
+func (t *table) wrapped(width int, cells ...any) {
+	last := len(cells) - 1
+	for i, line := range wrap(fmt.Sprint(cells[last]), width) {
+		if i > 0 {
+			for j := range cells {
+				cells[j] = ""
+			}
+			line = "  " + line
+		}
+		cells[last] = line
+		t.row(cells...)
+	}
+}
+
+// wrap breaks a text between words into lines of at most width characters;
+// those after the first are two shorter.
+func wrap(text string, width int) (lines []string) {
+	line, rest := "", width-2
+	for word := range strings.FieldsSeq(Clean(text)) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines = append(lines, line)
+			line, width = "", rest
+		}
+		line = strings.TrimSpace(line + " " + Clip(word, rest))
+	}
+	return append(lines, line)
+}
+
 func (t *table) String() string {
 	t.tabs.Flush()
 	var trimmed strings.Builder
