@@ -407,3 +407,26 @@ func TestServerThatCannotDecide(t *testing.T) {
 		}
 	}
 }
+
+// A server that refuses a connection refuses all that was to be sent on it:
+// nothing counts as done.
+func TestWhoeverMayNotConnectIsToldSo(t *testing.T) {
+	srv := start(t)
+	srv.do(t, "CONFIG", "SET", "requirepass", "secret")
+	s, err := New(Config{Addrs: []string{srv.Socket}, Password: "wrong"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := batchOf("o", bucketOf(t, 5))
+	_, read := s.Control(10).run(t.Context(), "read")
+	for what, err := range map[string]error{
+		"claim":  s.Claim(t.Context(), b),
+		"return": s.Return(t.Context(), []store.Return{returnOf(b, 0, b.Now)}),
+		"read":   read,
+	} {
+		if err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+			t.Errorf("%s: error %v, want the server's", what, err)
+		}
+	}
+}

@@ -98,5 +98,10 @@ func (s *script) send(ctx context.Context, client redis.UniversalClient, jobs []
 	for i := range jobs {
 		jobs[i].cmd = pipe.EvalSha(ctx, s.hash, jobs[i].keys, jobs[i].args...)
 	}
-	_, _ = pipe.Exec(ctx) // each call has its own error
+	_, err := pipe.Exec(ctx)
+	for i := range jobs {
+		if cmd := jobs[i].cmd; err != nil && cmd.Err() == nil && cmd.Val() == nil {
+			cmd.SetErr(err) // no connection, because the server refused it: the client tells no call of that
+		}
+	}
 }
