@@ -69,7 +69,7 @@ type health struct {
 	ramp      int64 // when calls were first let back in; 0 when all are made
 	calls     window
 	good, bad int   // probes in a row
-	cause     error // of the last failure
+	cause     error // of the last failure, which may be long ago
 }
 
 // called takes note of how a call ended.
@@ -108,7 +108,7 @@ func (h *health) judge(now int64) {
 	case ramping || calls >= enough && share(failed, calls) >= degradedAt:
 		h.state = Degraded
 	case share(failed, calls) < okBelow:
-		h.state, h.cause = OK, nil
+		h.state = OK
 	}
 }
 
@@ -211,8 +211,12 @@ func (b *breaker) publish(before State) {
 	if before == after {
 		return
 	}
+	cause := b.health.cause
+	if after == OK {
+		cause = nil
+	}
 	select {
-	case b.changes <- change{after, b.health.cause}:
+	case b.changes <- change{after, cause}:
 	default:
 	}
 }

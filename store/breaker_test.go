@@ -187,9 +187,30 @@ func TestHealthStories(t *testing.T) {
 				}
 				failures = 0
 			}
-			if h.state == OK && h.cause != nil && before != OK {
-				t.Fatalf("ok because of %v", h.cause)
+			if h.state != OK && h.cause == nil {
+				t.Fatalf("%s for no reason", h.state)
 			}
 		}
 	})
+}
+
+// A few failures are no trouble until the successes around them are old: what
+// is then told is still why.
+func TestTroubleThatShowsLaterHasItsCause(t *testing.T) {
+	var h health
+	call := func(now time.Duration, n int, err error) {
+		for range n {
+			h.called(int64(now), err)
+		}
+	}
+	call(1, 100, nil)
+	call(600*time.Millisecond, 4, errStore)
+	if h.state != OK {
+		t.Fatalf("%s after 4 failures of 104", h.state)
+	}
+	call(1300*time.Millisecond, 20, nil)
+	h.judge(int64(1300 * time.Millisecond))
+	if h.state != Degraded || !errors.Is(h.cause, errStore) {
+		t.Errorf("%s because of %v", h.state, h.cause)
+	}
 }
