@@ -18,7 +18,7 @@ var storeDashboard = Dashboard{
 			{
 				Title: "Requests that asked it", Unit: PerSecond, Kind: Stacked,
 				About:   "Answered and failed. What leases and memory decide asks nobody.",
-				Queries: []Query{q(`sum by (outcome) (rate(plimsoll_store_duration_seconds_count{$on}[$rate]))`, "{{outcome}}")},
+				Queries: []Query{q(countRate("plimsoll_store_duration_seconds", "$on", "$rate", "outcome"), "{{outcome}}")},
 			},
 			{
 				Title: "Calls under way", Min: share[0],

@@ -14,9 +14,7 @@ var sheddingAlerts = []Alert{
 	},
 	{
 		Name: "PlimsollQueueInVain", Severity: Warning, For: 5 * time.Minute, Dashboard: WorkerUID,
-		Expr: `sum by (job, instance) (rate(plimsoll_queue_duration_seconds_count{outcome!="admitted"}[5m]))
-/ sum by (job, instance) (rate(plimsoll_queue_duration_seconds_count[5m])) > 0.5
-and sum by (job, instance) (rate(plimsoll_queue_duration_seconds_count[5m])) > 1`,
+		Expr:        waits(`outcome!="admitted"`) + "\n/ " + waits("") + " > 0.5\nand " + waits("") + " > 1",
 		Summary:     "Most of the requests that wait for room wait in vain.",
 		Description: "{{ $value | humanizePercentage }} of the requests that wait in the queue of {{ $labels.instance }} are refused or given up in the end.",
 		Means:       "The queue is saturated: it costs time and saves nobody. It is for bursts, and this is none.",
@@ -59,4 +57,10 @@ and sum by (job, instance) (rate(plimsoll_queue_duration_seconds_count[5m])) > 1
 		Look:        "Store: state. Fleet: heartbeats missed.",
 		Do:          "As for a store that is down. If the store is well, its lists of access may forbid the heartbeat: plimsoll doctor.",
 	},
+}
+
+// waits is how many waits in the queue end in a second, those that a selector
+// means.
+func waits(selector string) string {
+	return countRate("plimsoll_queue_duration_seconds", selector, "5m", "job, instance")
 }

@@ -64,7 +64,7 @@ func burnAlerts() (list []Alert) {
 			Expr:        fmt.Sprintf("%s > %s\nand\n%s > %s", failureRatio(b.long), bound, failureRatio(b.short), bound),
 			Summary:     "Critical requests fail faster than their objective of 99.9 % allows.",
 			Description: fmt.Sprintf("{{ $value | humanizePercentage }} of the critical requests of {{ $labels.job }} found no room or no answer in the last %s: %s.", short(b.long), b.spends),
-			Means:       fmt.Sprintf("Critical requests are refused for want of room, or dropped further on, %v times as fast as is allowed, over %s and %s: %s.", b.factor, short(b.long), short(b.short), b.spends),
+			Means:       fmt.Sprintf("Critical requests find no room, or are dropped further on, %v times as fast as is allowed, over %s and %s: %s.", b.factor, short(b.long), short(b.short), b.spends),
 			Look:        "Fleet: failures of critical requests, demand by class against capacity. Incident: refusals by reason, and what came before.",
 			Do: "If demand is above capacity, add workers, and shed less critical classes by hand if the shedders do not already. " +
 				"If a caller was let in as critical that is not, change the rules. If the upstream drops requests, lower the workers' limits.",

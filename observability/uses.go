@@ -29,12 +29,11 @@ func metricsIn(expr string) (list []telemetry.Metric, unknown []string) {
 var byName = func() map[string]telemetry.Metric {
 	names := map[string]telemetry.Metric{}
 	for _, d := range telemetry.Definitions() {
-		if d.Type != telemetry.HistogramType {
-			names[d.Prometheus()] = d.Name
-			continue
-		}
-		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			names[d.Prometheus()+suffix] = d.Name
+		names[d.Prometheus()] = d.Name
+		if d.Type == telemetry.HistogramType {
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				names[d.Prometheus()+suffix] = d.Name
+			}
 		}
 	}
 	return names

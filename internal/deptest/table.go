@@ -130,6 +130,7 @@ var Floors = Table{
 		{Package: "internal/process", Level: 6, Why: "the command's server as a value, so that the demonstration and the tests run the same one"},
 		{Package: "internal/operator", Level: 6, Why: "the command's client and its pictures, in a package of their own so that they can be tested"},
 		{Package: "internal/demo", Level: 6, Beside: []string{"internal/process"}, Why: "part of the command, in a package of its own so that it can be tested"},
+		{Package: "internal/observe", Level: 6, Beside: []string{"internal/process"}, Why: "whole processes under load, and the servers that watch them, for tests, pictures and an example"},
 		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo", "internal/operator", "internal/process"}, Why: "wiring only"},
 		{Package: "examples/*/*", Level: 5, Why: "a sample service, which the demo starts too, knows nothing of what protects it"},
 		{Package: "examples/*", Level: 6, Use: Nowhere, Why: "what a reader would write: it uses what anybody can use"},
@@ -156,7 +157,7 @@ var Floors = Table{
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision", "internal/load", "internal/operator", "internal/otlptest", "internal/process", "internal/demo", "cmd/*", "examples/*", "examples/*/*",
+				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision", "internal/load", "internal/operator", "internal/otlptest", "internal/process", "internal/demo", "internal/observe", "cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
 		},
