@@ -21,6 +21,7 @@ type cell struct {
 	version uint16 // of the limit
 	shard   *shard
 	print   uint64 // of the entry, for a limit on slots
+	alone   uint64 // the entry's word, for a slot that is held alone; else 0
 }
 
 type words struct {

@@ -12,6 +12,7 @@ type item struct {
 	key     key
 	at      site
 	holder  uint32 // reserved for a slot, of the shard from
+	second  uint32 // reserved for the slot that was held alone before
 	from    *shard
 	turn    int32 // which item is locked as the …th
 	lead    int32
@@ -72,7 +73,7 @@ func (s *Store) open(b *store.Batch, items []item, attempt int) (err error) {
 			it.at, it.key, it.shared, err = s.enter(it.key, c.Limit, b.Now, bound)
 		}
 		if c.Limit.Kind == store.Slots && !b.Peek && err == nil {
-			it.reserve()
+			it.reserve(s.hasher.markOf(b.ID))
 		}
 		if err != nil {
 			return fmt.Errorf("memstore: claim %s: %w", c.Limit.Name, err)
@@ -89,20 +90,28 @@ func takes(c *store.Claim) bool {
 	return c.Limit.Kind == store.Slots || c.Cost > 0 && c.Cost <= c.Limit.Burst
 }
 
-// reserve takes a holder of the item's shard; one that an earlier attempt took
-// of another shard goes back.
-func (it *item) reserve() {
-	if it.holder != 0 && it.from != it.at.shard {
+// reserve takes a holder of the item's shard, and another if a slot is held
+// alone there; what an earlier attempt took of another shard goes back.
+func (it *item) reserve(mark uint64) {
+	if it.from != it.at.shard {
 		it.unreserve()
+		it.from = it.at.shard
 	}
 	if it.holder == 0 {
-		it.holder, it.from = it.at.shard.reserve(), it.at.shard
+		it.holder = it.from.reserve(mark)
+	}
+	if word := it.at.entry.word.Load(); it.second == 0 && word&alone != 0 {
+		it.second = it.from.reserve(word &^ (alone | locked))
 	}
 }
 
 func (it *item) unreserve() {
-	it.from.holders.release(it.holder)
-	it.holder = 0
+	for _, n := range []*uint32{&it.holder, &it.second} {
+		if *n != 0 {
+			it.from.holders.release(*n)
+			*n = 0
+		}
+	}
 }
 
 // meet reports whether claims are about the same entry.
@@ -129,9 +138,7 @@ func (s *Store) known(e *entry, l *store.Limit) error {
 
 func unreserve(items []item) {
 	for i := range items {
-		if it := &items[i]; it.holder != 0 {
-			it.unreserve()
-		}
+		items[i].unreserve()
 	}
 }
 
@@ -179,7 +186,7 @@ func (s *Store) lock(b *store.Batch, items []item) bool {
 	}
 	v := s.versions.view.Load()
 	for i := range items {
-		if it := &items[i]; it.lead == int32(i) && !it.read(v, &b.Claims[i], b.Now) {
+		if it := &items[i]; it.lead == int32(i) && !it.read(v, b, &b.Claims[i]) {
 			unlock(items, len(items))
 			return false
 		}
@@ -201,16 +208,21 @@ func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead =
 
 // read fills the cells of an item with what is owed now, under the limit of its
 // claim. It fails if that limit has no number.
-func (it *item) read(v *view, c *store.Claim, now int64) (ok bool) {
-	e, state := it.at.entry, &it.state
+func (it *item) read(v *view, b *store.Batch, c *store.Claim) (ok bool) {
+	e, state, now := it.at.entry, &it.state, b.Now
 	state.limit, state.version, state.shard, state.print, state.pending = c.Limit, 0, it.at.shard, it.key.print, 0
+	state.alone = 0
 	switch {
 	case e == nil:
 		state.words = words{}
 	case c.Limit.Kind == store.Slots:
 		state.extra = e.extra
+		state.unpack()
 		if state.prune(now) {
 			e.keep(it.key.print, state)
+		}
+		if state.alone != 0 && it.second == 0 && !b.Peek {
+			return false // somebody is alone since the item was opened
 		}
 	default:
 		state.extra, state.version = e.extra, uint16(e.name.Load())
@@ -300,6 +312,10 @@ func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
 		switch taken := g.OK && granted[c.Group]; {
 		case !taken:
 		case c.Limit.Kind == store.Slots:
+			if second := &items[it.lead].second; state.alone != 0 {
+				state.join(*second)
+				*second = 0
+			}
 			state.link(it.holder, s.hasher.markOf(b.ID), leaseEnd(b.Now, c.Limit))
 			g.Handle, it.holder = uint64(it.holder), 0
 		default:
@@ -319,16 +335,18 @@ func (s *Store) write(b *store.Batch, items []item, granted [2]bool) {
 
 // write stores a state in an entry, and unlocks it.
 func (e *entry) write(print uint64, c *cell) {
-	e.extra = c.extra
-	if name := nameOf(print, c.version); e.name.Load() != name {
-		e.name.Store(name)
-	}
-	e.word.Store(c.word)
+	e.store(print, c, 0)
 }
 
 // keep stores a state in an entry, whose lock stays held.
 func (e *entry) keep(print uint64, c *cell) {
-	locking := *c
-	locking.word |= locked
-	e.write(print, &locking)
+	e.store(print, c, locked)
+}
+
+func (e *entry) store(print uint64, c *cell, lock uint64) {
+	e.extra = c.extra
+	if name := nameOf(print, c.version); e.name.Load() != name {
+		e.name.Store(name)
+	}
+	e.word.Store(c.pack() | lock)
 }

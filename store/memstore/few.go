@@ -19,13 +19,17 @@ const few = 4
 // so it waits for nobody while it has a lock.
 func (s *Store) grantAll(b *store.Batch) bool {
 	var grants [few]grant
+	var who uint64
 	for i := range b.Claims {
 		g := &grants[i]
-		if s.lockOne(&b.Claims[i], g, i == 0) {
+		if i == 0 || b.Claims[i].Owner != b.Claims[i-1].Owner {
+			who = s.hasher.who(b.Claims[i].Owner)
+		}
+		if s.lockOne(s.hasher.keyOf(who, b.Claims[i].Limit.ID), g, i == 0) {
 			if s.grantOne(b, i, g) {
 				continue
 			}
-			g.entry.word.Store(g.word)
+			g.undo()
 		}
 		for i > 0 {
 			i--
@@ -47,6 +51,7 @@ type grant struct {
 	shard  *shard
 	entry  *entry
 	holder *holder // that was taken for a slot
+	joined *holder // that was taken for the slot that was held alone before
 	print  uint64
 	name   uint64
 	word   uint64 // as it was
@@ -58,13 +63,15 @@ func (g *grant) undo() {
 	if g.holder != nil {
 		g.holder.print.Store(0)
 	}
+	if g.joined != nil {
+		g.joined.print.Store(0)
+	}
 	g.entry.word.Store(g.word)
 }
 
-// lockOne locks the entry of a claim, if there is one. Only who has no lock yet
+// lockOne locks the entry of a key, if there is one. Only who has no lock yet
 // may wait for it.
-func (s *Store) lockOne(c *store.Claim, g *grant, mayWait bool) (ok bool) {
-	k := s.hasher.key(c.Owner, c.Limit.ID)
+func (s *Store) lockOne(k key, g *grant, mayWait bool) (ok bool) {
 	g.shard, g.print = &s.shards[k.shard], k.print
 	t := g.shard.table.Load()
 	if t == nil {
@@ -124,20 +131,42 @@ func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Gr
 	case held >= min(c.Limit.Max, most), uint16(g.name) != 0:
 		return false
 	case held == 0:
-		g.extra = expires
+		g.next, g.extra = alone|s.hasher.markOf(b.ID), expires
+		slotGranted(to, c.Limit.Max-1, uint64(loner))
+		return true
 	case b.Now >= g.entry.extra: // some leases may have ended
 		return false
 	default:
 		g.extra = min(g.entry.extra, expires)
 	}
-	n := g.shard.holders.take(g.print, b.ID.Lo)
+	mark := s.hasher.markOf(b.ID)
+	n := g.shard.holders.take(g.print, mark)
 	if n == 0 {
 		return false
 	}
 	g.holder = g.shard.holders.at(n)
-	g.holder.mark, g.holder.expires = s.hasher.markOf(b.ID), expires
-	g.next = g.word + 1
-	to.OK, to.Remaining, to.RetryAfter, to.ResetAfter, to.Delay, to.Handle = true, c.Limit.Max-held-1, 0, 0, 0, uint64(n)
+	g.holder.mark, g.holder.expires = mark, expires
+	if g.word&alone != 0 && !g.join() {
+		return false
+	}
+	g.next = uint64(held) + 1
+	slotGranted(to, c.Limit.Max-held-1, uint64(n))
+	return true
+}
+
+func slotGranted(g *store.Grant, left int64, handle uint64) {
+	g.OK, g.Remaining, g.RetryAfter, g.ResetAfter, g.Delay, g.Handle = true, left, 0, 0, 0, handle
+}
+
+// join takes a holder for the slot that was held alone.
+func (g *grant) join() bool {
+	mark := g.word &^ alone
+	n := g.shard.holders.take(g.print, mark)
+	if n == 0 {
+		return false
+	}
+	g.joined = g.shard.holders.at(n)
+	g.joined.mark, g.joined.expires = mark, g.entry.extra
 	return true
 }
 
@@ -146,7 +175,7 @@ func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Gr
 func (s *Store) letGoAtOnce(r *store.Return) bool {
 	k, told := s.keyOf(r), uint32(r.Handle)
 	at := site{shard: &s.shards[k.shard]}
-	if at.table = at.shard.table.Load(); at.table == nil || !at.shard.holders.known(told) {
+	if at.table = at.shard.table.Load(); at.table == nil {
 		return false
 	}
 	slot := at.table.find(k.print)
@@ -154,12 +183,18 @@ func (s *Store) letGoAtOnce(r *store.Return) bool {
 		return false
 	}
 	at.entry = &at.table.slots[slot]
+	if told == loner { // no lock: the word is the request's own, or another
+		return at.entry.word.CompareAndSwap(alone|s.hasher.markOf(r.ID), 0)
+	}
+	if !at.shard.holders.known(told) {
+		return false
+	}
 	word, ok := at.lock(k.print)
 	if !ok {
 		return false
 	}
 	e, h := at.entry, at.shard.holders.at(told)
-	held := r.Now < e.extra && h.print.Load() == k.print && h.mark == s.hasher.markOf(r.ID)
+	held := word&alone == 0 && r.Now < e.extra && h.print.Load() == k.print && h.mark == s.hasher.markOf(r.ID)
 	if held {
 		h.print.Store(0)
 		if word--; countOf(word) == 0 {

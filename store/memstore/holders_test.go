@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,7 @@ func TestReserveIsExclusive(t *testing.T) {
 	for range goroutines {
 		wg.Go(func() {
 			for range each {
-				a, b := sh.reserve(), sh.reserve()
+				a, b := sh.reserve(rand.Uint64()>>2), sh.reserve(rand.Uint64()>>2)
 				for _, n := range []uint32{a, b} {
 					if n == 0 || owners[n].Swap(true) {
 						t.Errorf("holder %d was handed out twice", n)

@@ -30,8 +30,17 @@ func newHasher(shards int) (h hasher) {
 	return h
 }
 
-func (h *hasher) key(owner store.Key, limit uint64) key {
-	who := mix(owner.Hi^h.seed[0], owner.Lo^h.seed[1])
+func (h *hasher) key(owner store.Key, limit uint64) key { return h.keyOf(h.who(owner), limit) }
+
+// who is what an owner's keys have in common. It is mixed twice, because owners
+// may be as near to each other as addresses are: after one mixing a seed in
+// some hundreds leaves shards empty.
+func (h *hasher) who(owner store.Key) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	return mix(mix(owner.Hi^h.seed[0], owner.Lo^h.seed[1])^h.seed[2], odd)
+}
+
+func (h *hasher) keyOf(who, limit uint64) key {
 	what := mix(who^h.seed[2], limit^h.seed[3])
 	return key{shard: who & h.mask, print: max(who>>(64-nearBits)<<(printBits-nearBits)|what>>(64-printBits+nearBits), 1)}
 }

@@ -100,6 +100,7 @@ func (s *Store) settleTokens(r *store.Return, at *site, word, print uint64) (ok 
 func (s *Store) letGo(r *store.Return, at *site, word, print uint64) {
 	mark, told := s.hasher.markOf(r.ID), uint32(r.Handle)
 	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard, print: print}
+	c.unpack()
 	c.prune(r.Now)
 	if n := c.holderOf(mark, told); n != 0 {
 		c.unlink(n)
@@ -120,8 +121,13 @@ func (s *Store) renew(r *store.Return) {
 		return
 	}
 	c := cell{words: words{word: word, extra: at.entry.extra}, shard: at.shard, print: k.print}
+	c.unpack()
 	c.prune(r.Now)
-	if n := c.holderOf(s.hasher.markOf(r.ID), uint32(r.Handle)); n != 0 {
+	switch n := c.holderOf(s.hasher.markOf(r.ID), uint32(r.Handle)); n {
+	case 0:
+	case loner:
+		c.extra = leaseEnd(r.Now, r.Limit)
+	default:
 		h := at.shard.holders.at(n)
 		h.expires = leaseEnd(r.Now, r.Limit)
 		c.extra = min(c.extra, h.expires)

@@ -188,7 +188,7 @@ func (s *Store) freeze(sh *shard, t *table, now int64) (kept int) {
 			continue
 		}
 		word, free := s.owesNothing(sh, e, e.lock(), now-keepFor)
-		if free && now-s.lastUse(e) >= keepFor {
+		if free && now-s.lastUse(e, now) >= keepFor {
 			s.drop(sh, e)
 			continue
 		}
@@ -214,9 +214,10 @@ func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64
 	name := e.name.Load()
 	c := cell{words: words{word: word, extra: e.extra}, limit: s.versions.view.Load().limits[uint16(name)].Load(), shard: sh, print: printOf(name)}
 	if c.limit == nil {
+		c.unpack()
 		c.prune(now)
 		e.extra = c.extra
-		return c.word, countOf(c.word) == 0
+		return c.pack(), c.word == 0
 	}
 	if c.regional() {
 		if c.ended(now) {
@@ -230,9 +231,12 @@ func (s *Store) owesNothing(sh *shard, e *entry, word uint64, now int64) (uint64
 
 // lastUse is a moment since when a key that owes nothing was not used. The
 // lock of its entry is held.
-func (s *Store) lastUse(e *entry) int64 {
+func (s *Store) lastUse(e *entry, now int64) int64 {
 	c := cell{words: words{extra: e.extra}, limit: s.versions.view.Load().limits[uint16(e.name.Load())].Load()}
 	if c.limit == nil {
+		// A slot that was held alone leaves the end of its lease, which may be
+		// far off: then it was used lately for all that is known.
+		e.extra = min(e.extra, now)
 		return e.extra
 	}
 	return c.lastUse()
