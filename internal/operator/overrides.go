@@ -63,8 +63,9 @@ func setting(o *control.Override) string {
 		return o.Rate
 	case control.Max:
 		return fmt.Sprintf("max %g", o.Value)
+	default:
+		return string(o.Set)
 	}
-	return string(o.Set)
 }
 
 // InForce are the overrides that hold or wait at a moment, the fleet's first.

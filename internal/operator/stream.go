@@ -56,11 +56,12 @@ func (c *Client) Events(ctx context.Context, each func(*Event) bool) error {
 	return orEnded(ctx, c.unanswered(&call{}, err))
 }
 
+// orEnded is no fault where the caller itself ended the stream.
 func orEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // parse reads an event; those of a later version are nil.
