@@ -12,7 +12,7 @@ type Control struct {
 	// The directory in which overrides and their audit trail are kept, and
 	// nothing else; others must not be able to write to it. Where the store is
 	// redis, the fleet's are kept there, and here are those of this worker alone.
-	Dir string `yaml:"dir" absent:"plimsoll run takes control below $STATE_DIRECTORY, or plimsoll/control in the user's own directory for state; without either they end with the process" example:"/var/lib/plimsoll/control"`
+	Dir string `yaml:"dir" absent:"plimsoll run takes $STATE_DIRECTORY/control, or plimsoll/control in the user's state directory; else they end with the process" example:"/var/lib/plimsoll/control"`
 	// How long an override may last from when it is made or prolonged.
 	// Administrators may go up to 168h.
 	MaxTTL time.Duration `yaml:"max_ttl" default:"24h" range:"1m..168h"`
