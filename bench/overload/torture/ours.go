@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/middleware/httpmw"
@@ -43,11 +44,11 @@ type ourStage struct {
 
 func (s *ourStage) start() (end func()) {
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.pipeline.Run(ctx) }()
+	var run sync.WaitGroup
+	run.Go(func() { _ = s.pipeline.Run(ctx) }) // ends when it is stopped
 	return func() {
 		stop()
-		<-done
+		run.Wait()
 	}
 }
 

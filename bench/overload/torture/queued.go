@@ -125,7 +125,7 @@ func inTurn(r *rack) error {
 		}
 		if took < young {
 			if !slices.IsSorted(order) {
-				return fmt.Errorf("callers that queued one after the other came in in the order %v", order)
+				return fmt.Errorf("callers that queued one after the other were let in as %v", order)
 			}
 			return nil
 		}

@@ -45,7 +45,7 @@ func failsafeBulkhead() Subject {
 		held := reflect.ValueOf(b).Elem().FieldByName("semaphore") // it has no gauge
 		return &Victim{
 			Wrap:    func(next http.Handler) http.Handler { return failsafehttp.NewHandler(next, b) },
-			Running: func() int { return held.Len() },
+			Running: held.Len,
 			Acquire: func(time.Duration) (func(), bool) { return b.ReleasePermit, b.TryAcquirePermit() },
 		}, nil
 	}}
