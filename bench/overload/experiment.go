@@ -17,6 +17,9 @@ type Experiment struct {
 	Retries int          // how often a caller asks again at once, when refused or not answered in time
 	Slow    map[int]int  // by phase: how many times longer a call takes
 	Judged  int          // the phase whose figures count
+	Streams map[int]int  // by phase: how many streams are opened, which stay for the phase
+	Apart   bool         // the service has a process of its own
+	Quota   bool         // and that has one core, by a control group
 }
 
 // The phases of a step.
@@ -41,7 +44,9 @@ func Experiments() []Experiment {
 	return []Experiment{
 		step("E1-2x", "waits, 2x", NewIO, 2), step("E1-3x", "waits, 3x", NewIO, 3),
 		step("E1-4x", "waits, 4x", NewIO, 4), step("E1-8x", "waits, 8x", NewIO, 8),
-		step("E2-pieces", "computes in pieces, 3x", NewPieces, 3), step("E2-one", "computes in one piece, 3x", NewOnePiece, 3),
+		step("E1-mixed", "waits, calls of 4 ms and of 34 ms, 3x", NewMixed, 3), streaming(),
+		computes3x("E2-pieces", "computes in pieces, 3x", NewPieces), computes3x("E2-one", "computes in one piece, 3x", NewOnePiece),
+		underQuota(),
 		dependency("E3", "a dependency ten times slower for a while", 0),
 		dependency("E3-retries", "the same, callers ask again twice at once", 2),
 		flapping(), steady(), trap(),
@@ -64,6 +69,29 @@ func step(name, title string, service func() *Service, multiple float64) Experim
 		{Name: "height", Multiple: multiple, Duration: 10 * time.Second},
 		{Name: "after", Multiple: calm, Duration: 6 * time.Second},
 	}}
+}
+
+// streaming is a load that can be borne, while hundreds of long streams are
+// open that ask nothing of the service.
+func streaming() Experiment {
+	e := step("E1-streams", "waits, 0.6x, beside 300 open streams", NewIO, calm)
+	e.Streams = map[int]int{height: 300}
+	return e
+}
+
+// computes3x is a step to three times what a process of its own can do.
+func computes3x(name, title string, service func() *Service) Experiment {
+	e := step(name, title, service, 3)
+	e.Apart = true
+	return e
+}
+
+// underQuota is the same with a quota of one core, where all that a process
+// sees of being throttled is that time passes.
+func underQuota() Experiment {
+	e := computes3x("E2-quota", "computes in pieces, with a quota of one core, 3x", NewPieces)
+	e.Quota = true
+	return e
 }
 
 // dependency is a service that becomes ten times slower under a load that it

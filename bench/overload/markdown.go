@@ -2,6 +2,8 @@ package overload
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll-go/plimsoll/priority"
@@ -17,24 +19,64 @@ func (r *Report) Markdown() string {
 			table(&b, &e, rows)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Skipped)) {
+		fmt.Fprintf(&b, "\n## %s\n\nNot run: %s.\n", name, r.Skipped[name])
+	}
 	r.settings(&b)
 	return b.String()
 }
 
+// column is a figure of a row.
+type column struct {
+	title string
+	cell  func(*Experiment, *Row) string
+}
+
+// columns are those that say something in an experiment.
+func columns(e *Experiment) []column {
+	share := func(class priority.Class) func(*Experiment, *Row) string {
+		return func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.0f", 100*r.Good[class.Index()]) }
+	}
+	list := []column{
+		{"critical %", func(_ *Experiment, r *Row) string { return percent(r.Critical) }},
+		{"its worst second", func(_ *Experiment, r *Row) string { return percent(r.Worst) }},
+		{"high", share(priority.High)}, {"normal", share(priority.Normal)}, {"low", share(priority.Low)},
+		{"goodput %", func(_ *Experiment, r *Row) string { return percent(r.Goodput) }},
+		{"late % of good", func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.1f", 100*r.Late.Median) }},
+		{"p99 ms", func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.0f", r.P99.Median) }},
+	}
+	if e.Streams != nil {
+		list = append(list, column{"streams %", func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.0f", 100*r.Streams.Median) }})
+	}
+	if e.Apart {
+		list = append(list, column{"first refusal after", func(_ *Experiment, r *Row) string { return seconds("%.1f s", r.FirstRefusal.Median) }})
+	}
+	if e.Judged < 0 {
+		return append(list, column{"changes a minute", func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.0f", r.Changes.Median) }})
+	}
+	return append(list,
+		column{"refused before", func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.1f %%", 100*r.FalseShed.Median) }},
+		column{"back after", func(_ *Experiment, r *Row) string { return seconds("%.0f s", r.Recovery.Median) }})
+}
+
 func table(b *strings.Builder, e *Experiment, rows []Row) {
-	fmt.Fprintf(b, "\n## %s: %s\n\n", e.Name, e.Title)
-	b.WriteString("| | setting | critical % | its worst second | high | normal | low | goodput % | late % of good | p99 ms | refused before | back after | changes a minute |\n")
-	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	list := columns(e)
+	fmt.Fprintf(b, "\n## %s: %s\n\n| | setting |", e.Name, e.Title)
+	for _, c := range list {
+		fmt.Fprintf(b, " %s |", c.title)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---:|", len(list)) + "\n")
 	for i := range rows {
 		row := &rows[i]
 		mark := ""
 		if row.Unreliable > 0 {
 			mark = fmt.Sprintf(" (driver late in %d of %d)", row.Unreliable, row.Runs)
 		}
-		fmt.Fprintf(b, "| %s%s | %s | %s | %s | %.0f | %.0f | %.0f | %s | %.1f | %.0f | %.1f %% | %s | %.0f |\n",
-			row.Contestant, mark, row.Setting, percent(row.Critical), percent(row.Worst),
-			100*row.Good[priority.High.Index()], 100*row.Good[priority.Normal.Index()], 100*row.Good[priority.Low.Index()],
-			percent(row.Goodput), 100*row.Late.Median, row.P99.Median, 100*row.FalseShed.Median, seconds(e, row.Recovery.Median), row.Changes.Median)
+		fmt.Fprintf(b, "| %s%s | %s |", row.Contestant, mark, row.Setting)
+		for _, c := range list {
+			fmt.Fprintf(b, " %s |", c.cell(e, row))
+		}
+		b.WriteString("\n")
 	}
 }
 
@@ -45,14 +87,11 @@ func percent(s Spread) string {
 	return fmt.Sprintf("%.1f (%.1f to %.1f)", 100*s.Median, 100*s.Least, 100*s.Most)
 }
 
-func seconds(e *Experiment, s float64) string {
-	switch {
-	case len(e.Phases) <= after || e.Judged < 0:
-		return "–"
-	case s == never:
+func seconds(format string, s float64) string {
+	if s == never {
 		return "not in this run"
 	}
-	return fmt.Sprintf("%.0f s", s)
+	return fmt.Sprintf(format, s)
 }
 
 // settings says which settings were tried, and which was best.

@@ -64,6 +64,19 @@ func newPlimsoll(text string) (Shedder, error) {
 }
 
 func (s *plimsollShedder) Serve(ctx context.Context, c Call, work Work) bool {
+	return s.serve(ctx, c, func(*pipeline.Request) error { return work(ctx) })
+}
+
+func (s *plimsollShedder) ServeStream(ctx context.Context, c Call, work Work) bool {
+	return s.serve(ctx, c, func(r *pipeline.Request) error {
+		if s.pipeline.Detach(ctx, r).Verdict != pipeline.Admit {
+			return context.Canceled
+		}
+		return work(ctx)
+	})
+}
+
+func (s *plimsollShedder) serve(ctx context.Context, c Call, work func(*pipeline.Request) error) bool {
 	r, _ := s.requests.Get().(*pipeline.Request)
 	defer s.requests.Put(r)
 	r.Reset()
@@ -75,7 +88,7 @@ func (s *plimsollShedder) Serve(ctx context.Context, c Call, work Work) bool {
 	}
 	result := pipeline.Result{Outcome: pipeline.Dropped}
 	defer func() { s.pipeline.Release(r, result) }()
-	if work(ctx) == nil {
+	if work(r) == nil {
 		result.Outcome = pipeline.Completed
 	}
 	return true

@@ -39,6 +39,8 @@ type Row struct {
 	Recovery            Spread // s
 	Changes             Spread
 	Attempts            Spread
+	FirstRefusal        Spread   // s after the step; never: none
+	Streams             Spread   // share that was admitted
 	Seconds             []Second // medians
 	Unreliable          int      // runs in which the driver was late
 }
@@ -83,15 +85,17 @@ func newRow(contestant, setting string, results []*Result) Row {
 	}
 	row := Row{
 		Contestant: contestant, Setting: setting, Runs: len(results),
-		Critical:  of(func(r *Result) float64 { return r.Good[priority.Critical.Index()] }),
-		Worst:     of(func(r *Result) float64 { return r.WorstSecond }),
-		Goodput:   of(func(r *Result) float64 { return r.Goodput }),
-		Late:      of(func(r *Result) float64 { return r.Late }),
-		P99:       of(func(r *Result) float64 { return r.P99.Seconds() * 1000 }),
-		FalseShed: of(func(r *Result) float64 { return r.FalseShed }),
-		Recovery:  of((*Result).recovery),
-		Changes:   of(func(r *Result) float64 { return r.Changes }),
-		Attempts:  of(func(r *Result) float64 { return r.Attempts }),
+		Critical:     of(func(r *Result) float64 { return r.Good[priority.Critical.Index()] }),
+		Worst:        of(func(r *Result) float64 { return r.WorstSecond }),
+		Goodput:      of(func(r *Result) float64 { return r.Goodput }),
+		Late:         of(func(r *Result) float64 { return r.Late }),
+		P99:          of(func(r *Result) float64 { return r.P99.Seconds() * 1000 }),
+		FalseShed:    of(func(r *Result) float64 { return r.FalseShed }),
+		Recovery:     of((*Result).recovery),
+		Changes:      of(func(r *Result) float64 { return r.Changes }),
+		Attempts:     of(func(r *Result) float64 { return r.Attempts }),
+		Streams:      of(func(r *Result) float64 { return r.Streams }),
+		FirstRefusal: of(func(r *Result) float64 { return orNever(r.FirstRefusal) }),
 	}
 	for class := range row.Good {
 		row.Good[class] = of(func(r *Result) float64 { return r.Good[class] }).Median
@@ -110,11 +114,13 @@ func newRow(contestant, setting string, results []*Result) Row {
 // never is the recovery of a run that ended before it.
 const never = 999
 
-func (r *Result) recovery() float64 {
-	if r.Recovery < 0 {
+func (r *Result) recovery() float64 { return orNever(r.Recovery) }
+
+func orNever(seconds float64) float64 {
+	if seconds < 0 {
 		return never
 	}
-	return r.Recovery
+	return seconds
 }
 
 // middle is the median of one second, as shares of the capacity.

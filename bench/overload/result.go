@@ -21,6 +21,11 @@ type Result struct {
 	Late        float64                 // late answers for each good one
 	P50, P99    time.Duration           // of the good ones
 
+	// FirstRefusal is how long after the step anything was refused, in seconds;
+	// -1: nothing was.
+	FirstRefusal float64
+
+	Streams    float64 // share of the streams that were admitted
 	FalseShed  float64 // share refused before the step
 	Recovery   float64 // seconds after the step down until every class has 99 %; -1: not in this run
 	Changes    float64 // how often a minute refusing began or ended
@@ -41,9 +46,9 @@ type Second struct {
 // inTime is the share that counts as everything.
 const inTime = 0.99
 
-func newResult(r Run, e *Experiment, s *Service, g *load.Generator, processor float64, d *driver) *Result {
+func newResult(r Run, e *Experiment, g *load.Generator, processor float64, d *driver) *Result {
 	report := g.Report()
-	out := &Result{Run: r, Capacity: s.Capacity, Lateness: report.Lateness(inTime), Recovery: -1}
+	out := &Result{Run: r, Capacity: d.backend.capacity(), FirstRefusal: -1, Lateness: report.Lateness(inTime), Recovery: -1}
 	for i, second := range report.Seconds() {
 		cells := report.Between(i, i+1)
 		out.Seconds = append(out.Seconds, newSecond(second, &cells))
@@ -59,6 +64,12 @@ func newResult(r Run, e *Experiment, s *Service, g *load.Generator, processor fl
 	out.Changes = changes(out.Seconds)
 	all := report.Between(0, len(out.Seconds))
 	sum := all.All()
+	for _, n := range e.Streams {
+		out.Streams = ratio(float64(d.open.Load()), float64(n))
+	}
+	if at := d.refused.Load(); at > 0 {
+		out.FirstRefusal = time.Duration(at).Seconds()
+	}
 	out.Attempts = ratio(float64(d.attempts.Load()), float64(sum.Offered))
 	length := g.Plan()
 	out.Processor = processor / length.Length().Seconds()

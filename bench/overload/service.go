@@ -3,7 +3,6 @@ package overload
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -14,10 +13,11 @@ type Service struct {
 	// connections; calls beyond wait for one, as long as their callers do.
 	// 0: no bound, the processor is shared by all.
 	Slots int
-	// Capacity is what it can do, in calls a second.
+	// Capacity is what it can do, in calls a second; 0 when it depends on the
+	// machine and its neighbours, and has to be measured before each run.
 	Capacity float64
 
-	work  func(ctx context.Context, s *Service) error
+	work  func(ctx context.Context, s *Service, c Call) error
 	slots chan struct{}
 	slow  atomic.Int64 // how many times longer a call takes now, at least 1
 }
@@ -32,13 +32,17 @@ const slots = 20
 // calls a second. A call that has a slot is worked on to its end, also when its
 // caller has left.
 func NewIO() *Service {
-	s := &Service{Slots: slots, Capacity: float64(slots) * float64(time.Second/wait), work: waiting}
+	return newWaiting(waiting)
+}
+
+func newWaiting(work func(context.Context, *Service, Call) error) *Service {
+	s := &Service{Slots: slots, Capacity: float64(slots) * float64(time.Second/wait), work: work}
 	s.slots = make(chan struct{}, slots)
 	s.slow.Store(1)
 	return s
 }
 
-func waiting(ctx context.Context, s *Service) error {
+func waiting(ctx context.Context, s *Service, _ Call) error {
 	select {
 	case s.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -49,6 +53,27 @@ func waiting(ctx context.Context, s *Service) error {
 	return ctx.Err()
 }
 
+// NewMixed is a service with slots and two kinds of calls: four of five take
+// 4 ms and the fifth 34 ms, exactly, so that the mean, and with it the
+// capacity, is that of NewIO. No mean of times describes either.
+func NewMixed() *Service {
+	return newWaiting(func(ctx context.Context, s *Service, c Call) error {
+		const brief, long, everyFifth = 4 * time.Millisecond, 34 * time.Millisecond, 5
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-s.slots }()
+		if c.Pick/callers%everyFifth == 0 {
+			time.Sleep(long)
+		} else {
+			time.Sleep(brief)
+		}
+		return ctx.Err()
+	})
+}
+
 // effort is the processor time of a call of a service that computes.
 const effort = 2 * time.Millisecond
 
@@ -56,7 +81,7 @@ const effort = 2 * time.Millisecond
 // between them.
 func NewPieces() *Service {
 	const pieces = 4
-	return computing(func(ctx context.Context, _ *Service) error {
+	return computing(func(ctx context.Context, _ *Service, _ Call) error {
 		for i := range pieces {
 			if i > 0 {
 				time.Sleep(time.Millisecond)
@@ -70,50 +95,23 @@ func NewPieces() *Service {
 // NewOnePiece is a service that computes without a wait: nothing that counts
 // calls in flight sees it busy.
 func NewOnePiece() *Service {
-	return computing(func(ctx context.Context, _ *Service) error {
+	return computing(func(ctx context.Context, _ *Service, _ Call) error {
 		spin(effort)
 		return ctx.Err()
 	})
 }
 
-func computing(work func(context.Context, *Service) error) *Service {
+func computing(work func(context.Context, *Service, Call) error) *Service {
 	s := &Service{work: work}
 	s.slow.Store(1)
-	s.Capacity = s.measure()
 	return s
 }
 
 // Work does one call.
-func (s *Service) Work(ctx context.Context) error { return s.work(ctx, s) }
+func (s *Service) Work(ctx context.Context, c Call) error { return s.work(ctx, s, c) }
 
 // Slow makes calls take n times as long from now on.
 func (s *Service) Slow(n int) { s.slow.Store(int64(n)) }
-
-// measured is how long a service that computes is tried out.
-const measured = 1500 * time.Millisecond
-
-// measure is how many calls a second the service does, with as many at once as
-// keep the processor busy: what it can do depends on the machine and its
-// neighbours, so it is measured before each run.
-func (s *Service) measure() float64 {
-	ctx, stop := context.WithTimeout(context.Background(), measured)
-	defer stop()
-	atOnce := 4 * runtime.GOMAXPROCS(0)
-	done := make(chan int, atOnce)
-	for range atOnce {
-		go func() {
-			n := 0
-			for ; s.Work(ctx) == nil; n++ {
-			}
-			done <- n
-		}()
-	}
-	sum := 0
-	for range atOnce {
-		sum += <-done
-	}
-	return float64(sum) / measured.Seconds()
-}
 
 // spin keeps the processor busy for as long as d of it takes on a machine that
 // does nothing else: a number of rounds, not a span of time, as a call that is

@@ -11,6 +11,7 @@ import (
 type Call struct {
 	Class  priority.Class
 	Caller int       // which of the callers
+	Pick   uint64    // uniform: what the service draws from, the same for every contestant
 	Due    time.Time // when its caller stops waiting
 }
 
@@ -25,6 +26,14 @@ type Shedder interface {
 	Serve(ctx context.Context, c Call, work Work) (admitted bool)
 	// Close ends what the shedder has started.
 	Close()
+}
+
+// Streamer is a Shedder that tells long-lived calls, which mostly wait, from
+// others.
+type Streamer interface {
+	// ServeStream is Serve for a call of which it turns out, once it is
+	// admitted, that it is a stream.
+	ServeStream(ctx context.Context, c Call, work Work) (admitted bool)
 }
 
 // Setting is one way to set a contestant.

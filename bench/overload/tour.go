@@ -34,6 +34,7 @@ type Report struct {
 	Best    map[string]map[string]string // the best setting by kind of service and contestant
 	Tried   []*Result                    // the settings that the best were chosen from
 	Results []*Result
+	Skipped map[string]string // experiments that cannot be run here, and why
 }
 
 // Kinds of services, for which a contestant has a best setting each.
@@ -56,7 +57,7 @@ var trial = map[string]string{waits: "E1-3x", computes: "E2-pieces"}
 // Run tries the settings, and then repeats every experiment with the first and
 // the best setting of each contestant.
 func (t *Tour) Run(ctx context.Context) (*Report, error) {
-	r := &Report{Date: time.Now(), Machine: machine(), Best: map[string]map[string]string{}}
+	r := &Report{Date: time.Now(), Machine: machine(), Best: map[string]map[string]string{}, Skipped: t.skip()}
 	var trials []Run
 	for _, kind := range t.kinds() {
 		for _, c := range t.contestants() {
@@ -81,6 +82,23 @@ func (t *Tour) Run(ctx context.Context) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// skip leaves out what cannot be run here, and says why.
+func (t *Tour) skip() map[string]string {
+	skipped := map[string]string{}
+	t.Experiments = slices.DeleteFunc(t.Experiments, func(name string) bool {
+		if e, ok := FindExperiment(name); !ok || !e.Quota {
+			return false
+		}
+		err := QuotaHere()
+		if err != nil {
+			skipped[name] = err.Error()
+			fmt.Fprintf(t.Log, "%s is not run: %v\n", name, err)
+		}
+		return err != nil
+	})
+	return skipped
 }
 
 func (t *Tour) kinds() (list []string) {

@@ -18,12 +18,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/plimsoll-go/plimsoll/bench/overload"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
 		stop()
@@ -43,6 +44,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return tour(ctx, args[1:])
 	case "run":
 		return run(ctx, args[1:], out)
+	case "serve":
+		return serve(ctx, args[1:], out)
 	case "torture":
 		return tortures(args[1:], out)
 	case "draw":
@@ -77,12 +80,25 @@ func tour(ctx context.Context, args []string) error {
 	return errors.Join(err, write(report, *dir))
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("run", flag.ExitOnError)
-	var r overload.Run
+// runFlags are those that name one run.
+func runFlags(name string) (*flag.FlagSet, *overload.Run) {
+	flags, r := flag.NewFlagSet(name, flag.ExitOnError), new(overload.Run)
 	flags.StringVar(&r.Contestant, "contestant", "plimsoll", "who stands before the service")
 	flags.StringVar(&r.Setting, "setting", "", "how it is set (default: as it comes)")
 	flags.StringVar(&r.Experiment, "experiment", "E1-3x", "what happens")
+	return flags, r
+}
+
+// serve is the service of a run, in the process that run starts for it.
+func serve(ctx context.Context, args []string, out io.Writer) error {
+	flags, r := runFlags("serve")
+	socket := flags.String("socket", "", "where to listen")
+	_ = flags.Parse(args) // exits
+	return r.Serve(ctx, *socket, out)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags, r := runFlags("run")
 	flags.Uint64Var(&r.Seed, "seed", 1, "selects the arrivals")
 	_ = flags.Parse(args) // exits
 	if r.Setting == "" {
