@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -178,19 +180,28 @@ func (s *Server) End() {
 	_ = os.RemoveAll(s.Dir)
 }
 
+// Each process begins to search for a port in a place of its own.
+var (
+	portBegin = rand.Int64N(portSpan)
+	portsSeen atomic.Int64
+)
+
+// Ports of servers are below those that the system hands out by itself, which
+// are 32768 and above: what has a port here before its server is started does
+// not lose it to whoever connects or asks for any port.
+const (
+	firstPort = 10_500
+	portSpan  = 10_000
+)
+
 // FreePort is a port of the loopback that nobody listens on, and neither does
-// anybody 10,000 above it, where the nodes of a cluster speak to each other.
+// anybody 10,000 above it, where the nodes of a cluster speak to each other. No
+// two calls of a process get the same.
 func FreePort() string {
 	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			continue
-		}
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		free := l.Addr().(*net.TCPAddr).Port <= 55_000 && vacant(l.Addr().(*net.TCPAddr).Port+10_000)
-		_ = l.Close()
-		if free {
-			return port
+		port := firstPort + int((portBegin+portsSeen.Add(1))%portSpan)
+		if vacant(port) && vacant(port+10_000) {
+			return strconv.Itoa(port)
 		}
 	}
 }
