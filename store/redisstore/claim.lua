@@ -5,38 +5,9 @@
 -- KEYS: what the claims name. ARGV: clock (empty: the server's), grace in ms,
 -- the request's id, 1 to peek, and the claims in records of 52 bytes. Answers
 -- in records of 33 bytes.
-local now, grace = clock(ARGV[1]), tonumber(ARGV[2])
 local id, peek, packed = ARGV[3], ARGV[4] == '1', ARGV[5]
-local claims, owners, sets = {}, {}, {}
-local format, unpack = string.format, struct.unpack
-
--- set is how many slots of a key are held; it is counted once.
-local function set(key)
-  local c = sets[key]
-  if not c then
-    c = {word = redis.call('ZCOUNT', key, format('(%.0f', now), '+inf')}
-    sets[key] = c
-  end
-  return c
-end
-
--- tokens is the state of a claim's limit, carried over if it was changed: from
--- now on it refills at the new rate, also when it is refused. Of two versions of
--- a limit in one batch the first one holds.
-local function tokens(l)
-  local o = owners[l.key]
-  if not o then
-    o = load(l.key, now)
-    owners[l.key] = o
-  end
-  local c = state(o, l, now)
-  if c.fp ~= l.fp and not c.asked then
-    carry(c, l, now)
-    o.changed = true
-  end
-  l.owner, c.asked = o, true
-  return c
-end
+local claims, n, shadows = {}, 0, false
+local places = {} -- what lies at each of KEYS: an owner, or how many slots of a set are held
 
 -- take asks for the cost of a claim, and returns whether it passes, else when.
 local function take(c, l)
@@ -64,7 +35,7 @@ end
 -- if they may not be charged.
 local function judge(group, may)
   local passed = true
-  for i = 1, #claims do
+  for i = 1, n do
     local l = claims[i]
     if l.group == group then
       l.before = l.c.word
@@ -73,7 +44,7 @@ local function judge(group, may)
     end
   end
   if passed and may then return true end
-  for i = #claims, 1, -1 do
+  for i = n, 1, -1 do
     local l = claims[i]
     if l.group == group then l.c.word = l.before end
   end
@@ -83,50 +54,67 @@ end
 for at = 1, #packed, 52 do
   local kind, group, place, limit, fp, unit, interval, cap, cost = unpack('>BBHc8c8dddd', packed, at)
   local l = {
-    slot = kind == 1, group = group, key = KEYS[place], id = limit, fp = fp,
-    unit = unit, interval = interval, cap = cap, cost = cost, ok = false, retry = 0,
+    slot = kind == 1, group = group, place = place, id = limit, fp = fp, unit = unit, interval = interval,
+    cap = cap, cost = cost, ok = false, retry = 0, before = 0, c = false,
   }
-  l.c = l.slot and set(l.key) or tokens(l)
-  claims[#claims + 1] = l
+  local there = places[place]
+  if kind == 1 then
+    if not there then there = {word = call('ZCOUNT', KEYS[place], format('(%.0f', now), '+inf')} end
+    l.c = there
+  else
+    -- A limit that was changed refills at the new rate from now on, also when it
+    -- refuses. Of two versions of a limit in one batch the first one holds.
+    there = there or load(KEYS[place])
+    local c = state(there, l)
+    if c.fp ~= fp and not c.asked then
+      carry(c, l)
+      there.changed = true
+    end
+    c.asked, l.c = true, c
+  end
+  places[place] = there
+  if group == 1 then shadows = true end
+  n = n + 1
+  claims[n] = l
 end
 
 local enforced = judge(0, true)
-local shadow = judge(1, enforced)
+local shadow = shadows and judge(1, enforced)
 
 if not peek then
-  for i = 1, #claims do
+  for i = 1, n do
     local l = claims[i]
     local granted = enforced
     if l.group == 1 then granted = shadow end
     if granted and l.slot then
       -- First what a full server refuses: after one write it lets all others pass.
-      redis.call('ZADD', l.key, format('%.0f', now + l.unit), id)
-      redis.call('ZREMRANGEBYSCORE', l.key, '-inf', format('%.0f', now))
-      last(l.key, l.unit, grace)
+      call('ZADD', KEYS[l.place], format('%.0f', now + l.unit), id)
+      last(KEYS[l.place], l.unit)
     elseif granted and l.cost > 0 then
-      l.owner.changed = true
+      places[l.place].changed = true
     end
   end
-  for _, o in pairs(owners) do
-    if o.changed then save(o, now, grace) end
+  for i = 1, #KEYS do
+    local o = places[i]
+    if o.changed then save(o) end
   end
 end
 
-local answer = {}
-for i = 1, #claims do
+local answer = ''
+for i = 1, n do
   local l = claims[i]
   local c, left, after, handle = l.c, 0, 0, 0
   if l.slot then
-    left = max(0, l.cap - c.word)
+    left = l.cap - c.word
   else
-    after = reset(c, now)
+    after = reset(c)
     if c.unit > 0 then
       left, handle = down(c.cap - min(c.word, c.cap), c.interval), c.word
     else
-      left, handle = max(0, c.cap - c.word), c.at
+      left, handle = c.cap - c.word, c.at
     end
   end
-  answer[i] = struct.pack('>Bdddd', l.ok and 1 or 0, left, l.retry, after, handle)
+  if left < 0 then left = 0 end
+  answer = answer .. pack('>Bdddd', l.ok and 1 or 0, left, l.retry, after, handle)
 end
-if #answer == 1 then return answer[1] end
-return table.concat(answer)
+return answer

@@ -9,26 +9,32 @@ local fmod, min, max = math.fmod, math.min, math.max
 local BEHIND = 1000000 -- how far a clock may be behind before it counts as set back
 local RECORD, SIZE = '>c8c8ddddd', 56
 
-local function clock(given)
-  if given ~= '' then return tonumber(given) end
-  local t = redis.call('TIME')
-  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+local call, format, pack, unpack = redis.call, string.format, struct.pack, struct.unpack
+
+-- All scripts get the clock, empty for the server's, and the grace in ms.
+local now, grace = ARGV[1], tonumber(ARGV[2])
+if now == '' then
+  local t = call('TIME')
+  now = t[1] * 1000000 + t[2]
+else
+  now = tonumber(now)
 end
 
 local function down(a, b) return (a - fmod(a, b)) / b end
 
 local function up(a, b)
   local rem = fmod(a, b)
-  local whole = (a - rem) / b
-  if rem > 0 then return whole + 1 end
-  return whole
+  if rem > 0 then return (a - rem) / b + 1 end
+  return a / b
 end
 
 -- age brings a state to a moment, and reports whether the clock was set back.
-local function age(c, now)
+local function age(c)
   if c.unit > 0 then
     if now >= c.at then
-      c.word, c.at = c.word - min(c.word, (now - c.at) * c.unit), now
+      local refilled = (now - c.at) * c.unit
+      if refilled < c.word then c.word = c.word - refilled else c.word = 0 end
+      c.at = now
     elseif c.at - now > BEHIND then
       c.word, c.at = min(c.word, c.cap), now
       return true
@@ -45,22 +51,17 @@ local function age(c, now)
   return false
 end
 
--- scale is word * to / from, rounded up, and by two more where a product is
--- not exact.
-local function scale(word, to, from)
-  local rem = fmod(word, from)
-  local product = rem * to
-  local part = up(product, from)
-  if product > 9007199254740992 then part = part + 2 end
-  return (word - rem) / from * to + part
-end
-
 -- carry makes a state that of another limit: what is spent stays spent.
-local function carry(c, l, now)
+local function carry(c, l)
   if c.fp == l.fp then return end
   if c.unit > 0 and l.unit > 0 then
     if c.unit ~= l.unit or c.interval ~= l.interval then
-      c.word = scale(c.word, l.interval, c.interval)
+      -- word * to / from, rounded up, and by two more where a product is not exact
+      local rem = fmod(c.word, c.interval)
+      local product = rem * l.interval
+      local part = up(product, c.interval)
+      if product > 9007199254740992 then part = part + 2 end
+      c.word = (c.word - rem) / c.interval * l.interval + part
     end
     c.word = min(c.word, l.cap)
   else
@@ -76,64 +77,74 @@ local function carry(c, l, now)
 end
 
 -- reset is how long until a state is as if never used.
-local function reset(c, now)
+local function reset(c)
   if c.word == 0 then return 0 end
-  if c.unit > 0 then return up(c.word, c.unit) + max(0, c.at - now) end
-  return c.at + c.interval - now
+  if c.unit == 0 then return c.at + c.interval - now end
+  local wait = up(c.word, c.unit)
+  if c.at > now then wait = wait + c.at - now end
+  return wait
 end
 
 -- load reads the states of one owner, by the ids of their limits, and brings
 -- them to a moment.
-local function load(key, now)
-  local owner = {key = key, order = {}, states = {}}
-  local v = redis.call('GET', key)
+local function load(key)
+  local owner = {key = key, changed = false}
+  local v = call('GET', key)
   if not v then return owner end
   if #v % SIZE ~= 1 or v:byte(1) ~= 1 then
     error('BADDATA the value of a key is not of this program')
   end
   for at = 2, #v, SIZE do
-    local c = {}
-    c.id, c.fp, c.unit, c.interval, c.cap, c.word, c.at = struct.unpack(RECORD, v, at)
-    if age(c, now) then owner.changed = true end -- or it would wait until the old time comes again
-    owner.order[#owner.order + 1] = c.id
-    owner.states[c.id] = c
+    local id, fp, unit, interval, cap, word, since = unpack(RECORD, v, at)
+    local c = {id = id, fp = fp, unit = unit, interval = interval, cap = cap, word = word, at = since, asked = false}
+    if age(c) then owner.changed = true end -- or it would wait until the old time comes again
+    owner[#owner + 1] = c
   end
   return owner
 end
 
--- state is that of a limit; it is a new one if there is none.
-local function state(owner, l, now)
-  local c = owner.states[l.id]
-  if not c then
-    c = {id = l.id, fp = l.fp, unit = l.unit, interval = l.interval, cap = l.cap, word = 0, at = now}
-    age(c, now)
-    owner.order[#owner.order + 1] = l.id
-    owner.states[l.id] = c
+-- find is the state of a limit, if there is one.
+local function find(owner, id)
+  for i = 1, #owner do
+    if owner[i].id == id then return owner[i] end
   end
+end
+
+-- state is that of a limit; it is a new one if there is none.
+local function state(owner, l)
+  local c = find(owner, l.id)
+  if c then return c end
+  c = {id = l.id, fp = l.fp, unit = l.unit, interval = l.interval, cap = l.cap, word = 0, at = now, asked = false}
+  age(c)
+  owner[#owner + 1] = c
   return c
 end
 
 -- save writes what is still owed, for as long as it is, and grace longer.
-local function save(owner, now, grace)
-  local records, longest = {'\1'}, 0
-  for _, id in ipairs(owner.order) do
-    local c = owner.states[id]
+local function save(owner)
+  local value, longest = '\1', 0
+  for i = 1, #owner do
+    local c = owner[i]
     if c.word > 0 then
-      records[#records + 1] = struct.pack(RECORD, c.id, c.fp, c.unit, c.interval, c.cap, c.word, c.at)
-      longest = max(longest, reset(c, now))
+      value = value .. pack(RECORD, c.id, c.fp, c.unit, c.interval, c.cap, c.word, c.at)
+      local after = reset(c)
+      if after > longest then longest = after end
     end
   end
   if longest == 0 then
-    redis.call('DEL', owner.key)
+    call('DEL', owner.key)
   else
-    redis.call('SET', owner.key, table.concat(records), 'PX', string.format('%.0f', up(longest, 1000) + grace))
+    call('SET', owner.key, value, 'PX', format('%.0f', up(longest, 1000) + grace))
   end
 end
 
--- last makes a set of slots outlive a lease, and never be one without an end.
-local function last(key, lease, grace)
+-- last makes a set of slots outlive a lease, and never be one without an end;
+-- then what ended before goes. A lasting set is looked at, and no more: for
+-- another grace it lasts longer than it must.
+local function last(key, lease)
   local need = up(lease, 1000) + grace
-  if redis.call('PTTL', key) < need then
-    redis.call('PEXPIRE', key, string.format('%.0f', need))
+  if call('PTTL', key) < need then
+    call('ZREMRANGEBYSCORE', key, '-inf', format('%.0f', now))
+    call('PEXPIRE', key, format('%.0f', need + grace))
   end
 end

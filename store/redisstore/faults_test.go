@@ -306,11 +306,31 @@ func TestEveryKeyEnds(t *testing.T) {
 			if !strings.HasPrefix(key.(string), "plimsoll:{"+store.KeyOf("}{\x00").String()+"}") {
 				t.Errorf("key %q", key)
 			}
-			if ttl := srv.do(t, "PTTL", key).(int64); ttl <= 0 || ttl > int64(time.Hour/time.Millisecond)+grace {
+			if ttl := srv.do(t, "PTTL", key).(int64); ttl <= 0 || ttl > int64(time.Hour/time.Millisecond)+2*grace {
 				t.Errorf("%s ends in %dms", key, ttl)
 			}
 			srv.do(t, "PERSIST", key)
 		}
+	}
+}
+
+// Slots that nobody gave back go from their set within two graces of their end,
+// while it is in use.
+func TestEndedSlotsAreSwept(t *testing.T) {
+	srv := start(t)
+	s, held := open(t, srv), slotsOf(t, 5)
+	set := s.keyOf(store.KeyOf("o"), held)
+	claim(t, s, batchOf("o", held))
+	srv.do(t, "ZADD", set, 1, "left")
+	srv.do(t, "PEXPIRE", set, int64(time.Hour/time.Millisecond)+2*grace)
+	claim(t, s, batchOf("o", held))
+	if n := srv.do(t, "ZCARD", set).(int64); n != 3 {
+		t.Errorf("a set that lasts: %d members, want it left alone with 3", n)
+	}
+	srv.do(t, "PEXPIRE", set, int64(time.Hour/time.Millisecond))
+	claim(t, s, batchOf("o", held))
+	if n := srv.do(t, "ZCARD", set).(int64); n != 3 {
+		t.Errorf("%d members, want the 3 that are held", n)
 	}
 }
 

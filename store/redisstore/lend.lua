@@ -3,14 +3,13 @@
 -- KEYS: one. ARGV: clock, grace in ms, and the limit with what is wanted, into
 -- how many parts what is left is divided, and the least to lend, in one record.
 -- Answers in a record of 41 bytes: that of a claim, and how many tokens.
-local now, grace = clock(ARGV[1]), tonumber(ARGV[2])
 local l, want, parts, least = {key = KEYS[1]}, 0, 0, 0
-l.id, l.fp, l.unit, l.interval, l.cap, want, parts, least = struct.unpack('>c8c8dddddd', ARGV[3])
+l.id, l.fp, l.unit, l.interval, l.cap, want, parts, least = unpack('>c8c8dddddd', ARGV[3])
 
-local o = load(l.key, now)
-local c = state(o, l, now)
+local o = load(l.key)
+local c = state(o, l)
 local changed = o.changed or c.fp ~= l.fp
-carry(c, l, now)
+carry(c, l)
 
 -- left is how many tokens there are.
 local function left()
@@ -25,7 +24,7 @@ if lent > 0 then
   changed = true
   if c.unit > 0 then c.word = c.word + lent * c.interval else c.word = c.word + lent end
 end
-if changed then save(o, now, grace) end
+if changed then save(o) end
 local handle = c.at
 if c.unit > 0 then handle = c.word end
-return struct.pack('>Bddddd', lent > 0 and 1 or 0, left(), 0, reset(c, now), handle, lent)
+return pack('>Bddddd', lent > 0 and 1 or 0, left(), 0, reset(c), handle, lent)

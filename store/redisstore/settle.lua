@@ -2,33 +2,32 @@
 --
 -- KEYS: one. ARGV: clock, grace in ms, what to do, the request's id, and the
 -- limit with the figures of the return, in one record.
-local now, grace = clock(ARGV[1]), tonumber(ARGV[2])
 local what, id, l, key = ARGV[3], ARGV[4], {}, KEYS[1]
 local tokens, handle, elapsed
-l.id, l.fp, l.unit, l.interval, l.cap, tokens, handle, elapsed = struct.unpack('>c8c8dddddd', ARGV[5])
+l.id, l.fp, l.unit, l.interval, l.cap, tokens, handle, elapsed = unpack('>c8c8dddddd', ARGV[5])
 
 if what == 'free' then
-  return redis.call('ZREM', key, id)
+  return call('ZREM', key, id)
 end
 if what == 'renew' then
-  local ends = redis.call('ZSCORE', key, id)
+  local ends = call('ZSCORE', key, id)
   if not ends or tonumber(ends) <= now then return 0 end
-  redis.call('ZADD', key, string.format('%.0f', now + l.unit), id)
-  last(key, l.unit, grace)
+  call('ZADD', key, format('%.0f', now + l.unit), id)
+  last(key, l.unit)
   return 1
 end
 
-local o = load(key, now)
-local c = o.states[l.id]
+local o = load(key)
+local c = find(o, l.id)
 if what == 'charge' then
-  c = state(o, l, now)
-  if c.word == 0 then carry(c, l, now) end
+  c = state(o, l)
+  if c.word == 0 then carry(c, l) end
   if c.unit > 0 then
     c.word = max(c.word, min(c.word + min(tokens * c.interval, c.cap), c.cap))
   else
     c.word = c.word + min(tokens, max(0, c.cap - c.word))
   end
-  save(o, now, grace)
+  save(o)
   return 1
 end
 if not c or c.word == 0 then return 0 end
@@ -55,5 +54,5 @@ if c.unit > 0 then
 elseif taken >= c.at and taken - c.at < c.interval then
   c.word = c.word - min(c.word, tokens)
 end
-save(o, now, grace)
+save(o)
 return 1

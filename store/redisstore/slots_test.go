@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestSlotsOfTheLivingAndTheDead(t *testing.T) {
 		return third.Grants[0].OK
 	})
 	set := open(t, srv).keyOf(living.Claims[0].Owner, held)
-	members := srv.do(t, "ZRANGE", set, 0, -1).([]any)
+	members := srv.do(t, "ZRANGEBYSCORE", set, "("+strconv.FormatInt(time.Now().UnixMicro(), 10), "+inf").([]any)
 	member := func(b *store.Batch) bool { return slices.Contains(members, any(string(b.ID.AppendTo(nil)))) }
 	if !member(living) || member(dead) || !member(third) {
 		t.Errorf("held by the living %t, by the dead %t, by the third %t", member(living), member(dead), member(third))
