@@ -28,6 +28,9 @@ type API struct {
 	Brake Brake
 	// Insight is what the process remembers of the last minutes. Nil: nothing.
 	Insight *insight.Recorder
+	// Timeline is what happened in the last hour, oldest first. Nil: what Insight
+	// was told.
+	Timeline func() []insight.Event
 	// Holders lists requests in flight, at most n. Nil: none is told.
 	Holders func(n int) []pipeline.Holder
 	// Status is what an incident's report tells of the process. Nil: nothing.

@@ -54,10 +54,13 @@ type Happened struct {
 }
 
 func (a *API) happened() Happened {
-	if a.Insight == nil {
-		return Happened{[]insight.Event{}}
+	switch {
+	case a.Timeline != nil:
+		return Happened{list(a.Timeline())}
+	case a.Insight != nil:
+		return Happened{list(a.Insight.Events())}
 	}
-	return Happened{list(a.Insight.Events())}
+	return Happened{[]insight.Event{}}
 }
 
 func (a *API) timeline(w http.ResponseWriter, _ *http.Request) {

@@ -27,8 +27,8 @@ func restoreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "restore [ID…]", Short: "End sheds, and let pinned levels sink",
 		Long: `Restore ends the overrides that are named, or all sheds and pins. What was shed comes
-back at once. A level that was pinned sinks as a ramp, a class in each step of its stage's
-down, and stops by itself when the worker's utilization rises again: plimsoll top shows it.`,
+back at once. A level that was pinned sinks as a ramp, a class in each ramp_down of its
+stage, and stops by itself when the worker's utilization rises again: plimsoll top shows it.`,
 	}
 	return ending(c, control.Shed, control.Pin)
 }
@@ -37,7 +37,7 @@ func releaseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "release [ID…]", Short: "End pins: the level sinks as a ramp",
 		Long: `Release ends the pins that are named, or all. Nothing jumps: the level sinks, a class in
-each step of its stage's down, and stops by itself when utilization rises again.`,
+each ramp_down of its stage, and stops by itself when utilization rises again.`,
 	}
 	return ending(c, control.Pin)
 }
@@ -57,7 +57,7 @@ func ending(c *cobra.Command, kinds ...control.Kind) *cobra.Command {
 		if d.retry != "" && len(ids) != 1 {
 			return usageError{errors.New("--retry is for one change: name the one override that it was about")}
 		}
-		list, err := chosen(&o, ids, kinds...)
+		list, err := chosen(&o, ids, d.local || client.Local(), kinds...)
 		if d.retry != "" {
 			list, err = []control.Override{{ID: ids[0], LocalOnly: d.local}}, nil // it may have ended
 		}
@@ -106,7 +106,7 @@ func altering(c *cobra.Command, d *change, about func(args []string) (operator.A
 		}
 		what := fmt.Sprintf("undo record %d\n", a.Seq)
 		if a.ID != "" {
-			list, err := chosen(&o, []string{a.ID})
+			list, err := chosen(&o, []string{a.ID}, d.local || client.Local())
 			if err != nil {
 				return err
 			}

@@ -185,16 +185,19 @@ func (d *change) alter(c *cobra.Command, client *operator.Client, list []operato
 }
 
 // chosen are the overrides in force that are named, or, when none is, those of
-// some kinds.
-func chosen(o *admin.Overrides, ids []string, kinds ...control.Kind) (list []control.Override, err error) {
+// some kinds; of this worker alone, if only those can be changed.
+func chosen(o *admin.Overrides, ids []string, local bool, kinds ...control.Kind) (list []control.Override, err error) {
 	for _, each := range operator.InForce(o, time.Now()) {
+		if local && !each.LocalOnly {
+			continue
+		}
 		if slices.Contains(ids, each.ID) || len(ids) == 0 && slices.Contains(kinds, each.What) {
 			list = append(list, each)
 		}
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(list, func(o control.Override) bool { return o.ID == id }) {
-			return nil, &operator.Failure{Kind: operator.No, Sentence: fmt.Sprintf("no override %s is in force: see plimsoll overrides", operator.Clean(id))}
+			return nil, &operator.Failure{Kind: operator.No, Sentence: fmt.Sprintf("no override %s is in force, or it is the fleet's and only this worker's can be changed so: see plimsoll overrides", operator.Clean(id))}
 		}
 	}
 	return list, nil

@@ -43,10 +43,14 @@ No more than 50 percent of callers, 15 minutes, and level 1.`,
 	f.IntVar(&g.ask.Percent, "percent", 20, "of callers, 1 … 50")
 	f.Float64Var(&g.level, "level", 0, "pin the workers' level instead, above 0 … 1")
 	f.Float64Var(&g.spared, "spared", 5, "more refusals than this within a second, of a class that is not meant, end it")
-	c.MarkFlagsMutuallyExclusive("level", "percent")
-	c.MarkFlagsMutuallyExclusive("level", "below")
-	c.MarkFlagsMutuallyExclusive("level", "dry-run")
-	c.RunE = func(c *cobra.Command, _ []string) error { return g.run(c) }
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range []string{"percent", "below", "dry-run"} {
+			if f.Changed("level") && f.Changed(name) {
+				return usageError{fmt.Errorf("--level is instead of a shed, and goes without --%s", name)}
+			}
+		}
+		return g.run(c)
+	}
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"upstream": upstream, "freeport": freeport, "get": get, "hold": hold, "release": release, "signal": sendSignal,
 			"redis": redisServer, "redisdo": redisDo,
-			"exits": exits, "await": await,
+			"exits": exits, "await": await, "traffic": traffic, "grab": grab,
 		},
 	})
 }
@@ -162,6 +163,31 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%v never prints %q", args[1:], args[0])
 		}
 	}
+}
+
+// traffic N URL [header:value …] sends requests one after the other, whatever
+// the answers are; % in a header is the number of the request.
+func traffic(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for i := range n {
+		var headers []string
+		for _, h := range args[2:] {
+			headers = append(headers, strings.ReplaceAll(h, "%", strconv.Itoa(i)))
+		}
+		_, _, err := ask(args[1], headers)
+		ts.Check(err)
+	}
+}
+
+// grab NAME REGEXP sets a variable to what the expression finds in the last
+// output.
+func grab(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("there is no %s in\n%s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // hold URL sends a request, and goes on when the service has it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,9 +99,10 @@ func limitCommand() *cobra.Command {
 	c.Flags().StringVar(&d.ask.Rate, "rate", "", "another rate, such as 50/s")
 	most := c.Flags().Float64("max", 0, "another number of requests in flight")
 	factor := c.Flags().Float64("scale", 0, "factor, 0.001 … 1000")
-	c.MarkFlagsMutuallyExclusive("mode", "rate", "max", "scale")
-	c.MarkFlagsOneRequired("mode", "rate", "max", "scale")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := oneOf(c, "mode", "rate", "max", "scale"); err != nil {
+			return err
+		}
 		d.ask.Scope.Stage, d.ask.Scope.Limit = args[0], args[1]
 		switch {
 		case c.Flags().Changed("rate"):
@@ -116,6 +118,20 @@ func limitCommand() *cobra.Command {
 	}
 	group.AddCommand(c)
 	return group
+}
+
+// oneOf wants one of some flags.
+func oneOf(c *cobra.Command, names ...string) error {
+	n := 0
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			n++
+		}
+	}
+	if n != 1 {
+		return usageError{fmt.Errorf("%s takes one of --%s, got %d of them", c.CommandPath(), strings.Join(names, ", --"), n)}
+	}
+	return nil
 }
 
 func twoArgs(what string) cobra.PositionalArgs {
@@ -135,9 +151,10 @@ func reserveCommand() *cobra.Command {
 	d := newCreation(c, operator.Ask{What: control.Reserve}, usual)
 	share := c.Flags().Float64("share", 0, "share of the capacity that is kept for critical traffic, 0 … 0.9")
 	capacity := c.Flags().Float64("capacity", 0, "the fleet's capacity, in requests in flight")
-	c.MarkFlagsMutuallyExclusive("share", "capacity")
-	c.MarkFlagsOneRequired("share", "capacity")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := oneOf(c, "share", "capacity"); err != nil {
+			return err
+		}
 		d.ask.Set, d.ask.Value = control.Share, *share
 		if c.Flags().Changed("capacity") {
 			d.ask.Set, d.ask.Value = control.Capacity, *capacity

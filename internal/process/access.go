@@ -34,7 +34,7 @@ func (p *Process) access(live *config.Live) (*admin.API, error) {
 	}
 	return &admin.API{
 		Control: p.control, Tokens: admin.NewTokens(storage), Brake: brake, Certificates: certificates(p.began.Admin.Certificates),
-		Insight: p.insight, Holders: p.pipeline.Holders, Status: p.Status, Live: func() any { return p.Status() },
+		Insight: p.insight, Timeline: p.Timeline, Holders: p.pipeline.Holders, Status: p.Status, Live: func() any { return p.Status() },
 		Explain: p.explain,
 	}, nil
 }
