@@ -185,6 +185,13 @@ func (l *Limit) Counted(r limit.Rate, burst int64) (*store.Limit, error) {
 	return store.NewLeaky(l.Name, r, burst, min(l.Delay, burst))
 }
 
+// aboutRequests reports whether anything is set that only requests can meet.
+func (l *Limit) aboutRequests() bool {
+	m := &l.Match
+	return m.Host+m.Path != "" || len(m.Methods)+len(m.Header)+len(l.Classes)+len(l.Key)+len(l.Cost.ByRoute)+len(l.Overrides) > 0 ||
+		l.Cost.Tokens != 0 || l.Cost.AfterServing || l.Unlimited || l.Charge != Admitted
+}
+
 // byRoute is the cost of each route of a table.
 func (c *Cost) byRoute(t *match.Table) ([]int64, error) {
 	var errs []error

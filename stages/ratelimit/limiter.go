@@ -27,14 +27,14 @@ type Limiter struct {
 
 // LimiterConfig sets a Limiter.
 type LimiterConfig struct {
-	// Limits on each key, 1 or more. Match, Classes, Key, Cost and Overrides
-	// are about requests and must be empty.
+	// Limits on each key, 1 or more. Match, Classes, Key, Cost, Overrides,
+	// Unlimited and Charge are about requests and must be empty.
 	Limits []Limit
 	// OnFault is what is answered when the store cannot be asked. Default:
 	// the embedded store of the guard, at this worker's share.
 	OnFault pipeline.FaultPolicy
 	// MaxWaiters bounds how many calls of Wait may stand in line for one key.
-	// Default 1,000.
+	// 1 or more. Default 1,000.
 	MaxWaiters int
 }
 
@@ -63,6 +63,9 @@ func NewLimiter(c LimiterConfig, g *store.Guard) (*Limiter, error) {
 	if c.MaxWaiters == 0 {
 		c.MaxWaiters = 1000
 	}
+	if c.MaxWaiters < 0 {
+		return nil, fmt.Errorf("ratelimit: MaxWaiters must be 1 or more, got %d", c.MaxWaiters)
+	}
 	started := time.Now()
 	l := &Limiter{guard: g, onFault: c.OnFault, lines: line.Lines[store.Key]{Max: c.MaxWaiters}}
 	l.now = func() int64 { return started.UnixNano() + int64(time.Since(started)) }
@@ -82,6 +85,8 @@ func (l *Limiter) SetLimits(limits ...Limit) error {
 		p, err := limits[i].prepare(limits[i].Rate, limits[i].Burst)
 		switch {
 		case err != nil:
+		case limits[i].aboutRequests():
+			err = errors.New("ratelimit: a limiter has no requests: Match, Classes, Key, Cost, Overrides, Unlimited and Charge must be empty")
 		case store.ValidName(limits[i].Name) != nil:
 			err = store.ValidName(limits[i].Name)
 		case names[limits[i].Name]:

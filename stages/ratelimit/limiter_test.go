@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
 	"github.com/plimsoll-go/plimsoll/stages/ratelimit"
 	"github.com/plimsoll-go/plimsoll/store"
 	"github.com/plimsoll-go/plimsoll/store/memstore"
@@ -309,5 +310,29 @@ func TestLimiterWithoutItsStore(t *testing.T) {
 				t.Errorf("%d of 10 were allowed, want %d", allowed, want.allowed)
 			}
 		})
+	}
+}
+
+// What only a request can meet is refused, instead of passed over.
+func TestALimiterHasNoRequests(t *testing.T) {
+	for what, spoil := range map[string]func(*ratelimit.Limit){
+		"match":     func(l *ratelimit.Limit) { l.Match.Path = "/x" },
+		"method":    func(l *ratelimit.Limit) { l.Match.Methods = []string{"GET"} },
+		"classes":   func(l *ratelimit.Limit) { l.Classes = []priority.Class{priority.Low} },
+		"key":       func(l *ratelimit.Limit) { l.Key = owner(t, "caller") },
+		"cost":      func(l *ratelimit.Limit) { l.Cost.Tokens = 2 },
+		"overrides": func(l *ratelimit.Limit) { l.Overrides = map[string]ratelimit.Override{"k": {Unlimited: true}} },
+		"unlimited": func(l *ratelimit.Limit) { l.Unlimited = true },
+		"charge":    func(l *ratelimit.Limit) { l.Charge = ratelimit.Attempts },
+	} {
+		l := ratelimit.Limit{Name: "x", Rate: limit.Per(2, time.Hour)}
+		spoil(&l)
+		g := store.NewGuard(memory(t), store.GuardConfig{})
+		if _, err := ratelimit.NewLimiter(ratelimit.LimiterConfig{Limits: []ratelimit.Limit{l}}, g); err == nil || !strings.Contains(err.Error(), "has no requests") {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	if _, err := ratelimit.NewLimiter(ratelimit.LimiterConfig{MaxWaiters: -1}, store.NewGuard(memory(t), store.GuardConfig{})); err == nil {
+		t.Error("a line of -1 places")
 	}
 }
