@@ -39,7 +39,7 @@ type plimsollShedder struct {
 	requests sync.Pool
 	callers  []pipeline.Caller
 	stop     context.CancelFunc
-	done     chan error
+	done     chan struct{}
 }
 
 func newPlimsoll(text string) (Shedder, error) {
@@ -51,7 +51,7 @@ func newPlimsoll(text string) (Shedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &plimsollShedder{pipeline: protection.Pipeline(), done: make(chan error, 1)}
+	s := &plimsollShedder{pipeline: protection.Pipeline(), done: make(chan struct{})}
 	s.requests.New = func() any { return new(pipeline.Request) }
 	for i := range callers {
 		name := fmt.Sprintf("caller-%d", i)
@@ -59,7 +59,10 @@ func newPlimsoll(text string) (Shedder, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	go func() { s.done <- protection.Run(ctx) }()
+	go func() {
+		defer close(s.done)
+		_ = protection.Run(ctx) // ends when it is stopped
+	}()
 	return s, nil
 }
 
