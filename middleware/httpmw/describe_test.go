@@ -2,6 +2,7 @@ package httpmw_test
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -255,14 +256,19 @@ func TestCostsThatTheHandlerReports(t *testing.T) {
 			w.Header().Set("X-Cost", "-3")
 			httpmw.SetCost(r.Context(), -3)
 		},
+		"no number": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Cost", "7e3") },
+		"too large": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Cost", "99999999999999999999") },
 	} {
 		o := newWitness()
 		w := discard{http.Header{}}
 		m := protect(t, httpmw.Config{CostHeader: "x-cost"}, one(t, o, "x", granting(pipeline.Detail{})))
 		m.Wrap(h).ServeHTTP(w, newRequest("GET", "/"))
 		want := int64(7)
-		if what == "not a cost" {
+		switch what {
+		case "not a cost", "no number":
 			want = 0
+		case "too large":
+			want = math.MaxInt64
 		}
 		if got := o.results[0].Cost; got != want {
 			t.Errorf("%s: cost %d, want %d", what, got, want)

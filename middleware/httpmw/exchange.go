@@ -140,7 +140,7 @@ func (e *exchange) takeCost(h http.Header, name string) {
 		return
 	}
 	delete(h, name)
-	if cost, err := strconv.ParseInt(text[0], 10, 64); err == nil && cost > 0 {
+	if cost, _ := strconv.ParseInt(text[0], 10, 64); cost > 0 { // the most that there is, if it is more
 		e.cost.Store(cost)
 	}
 }
