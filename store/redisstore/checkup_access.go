@@ -2,9 +2,12 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // permissions says what the user may not do, and the command that allows all.
@@ -75,6 +78,9 @@ func (e *checkup) lacking(ctx context.Context) (commands []string, keys bool) {
 		if !denied(err) {
 			continue // any other error is not about permissions
 		}
+		if strings.Contains(err.Error(), "'select'") {
+			return []string{"SELECT"}, false // the connection is not made
+		}
 		if strings.Contains(err.Error(), "keys") {
 			return nil, true
 		}
@@ -82,13 +88,26 @@ func (e *checkup) lacking(ctx context.Context) (commands []string, keys bool) {
 			commands = append(commands, name)
 		}
 	}
+	if denied(e.do(ctx, e.listen)) {
+		commands = append(commands, "SUBSCRIBE")
+	}
 	return commands, false
+}
+
+// listen listens to a channel of the checkup's own for a moment.
+func (e *checkup) listen(ctx context.Context) error {
+	subscription := e.store.client.Subscribe(ctx, e.scratch.prefix+"permissions")
+	_, err := subscription.Receive(ctx)
+	return errors.Join(err, subscription.Close())
 }
 
 // rules are Permissions for the mode that the server is run in.
 func (s *Store) rules() string {
 	if s.cluster {
 		return ClusterPermissions
+	}
+	if one, ok := s.client.(*redis.Client); ok && one.Options().DB != 0 {
+		return Permissions + " +select"
 	}
 	return Permissions
 }

@@ -206,13 +206,15 @@ func TestCheckupFindsWhatAUserMayNot(t *testing.T) {
 		t.Errorf("with all that is needed to look: %+v", seeing)
 	}
 	for _, rule := range all[1:] {
-		if rule == "+subscribe" {
-			continue // a connection that has subscribed can ask nothing else
-		}
 		lacking := slices.DeleteFunc(slices.Concat(keys, all), func(r string) bool { return r == rule })
 		command := strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(rule, "+"), "|", " "))
 		expect(t, as(lacking...), "permissions", Fault, "may not", command, "ACL SETUSER limiter '~plimsoll:*' '&plimsoll:*' "+Permissions)
 	}
+	elsewhere := Config{Addrs: []string{srv.Socket}, Username: "limiter", Password: "secret", DB: 1}
+	as(append(keys, all...)...)
+	expect(t, checkupOf(t, elsewhere, AtStart), "permissions", Fault, "may not run SELECT", "+select, then")
+	as(append(keys, append(all, "+select")...)...)
+	expect(t, checkupOf(t, elsewhere, AtStart), "permissions", Fine)
 	expect(t, as(append([]string{"~other:*", "&other:*"}, all...)...), "permissions", Fault, "keys that begin with plimsoll:")
 }
 
