@@ -54,7 +54,7 @@ func TestKnownFaultsOfOthersAreSeen(t *testing.T) {
 		{"c", "aegis BBR", "in flight is"},
 		{"c", "go-zero", "in flight is"},
 		{"c", "go-concurrency-limits", "in flight is"},
-		{"k", "go-zero", "1000 of 1000 that hang are let in"},
+		{"k", "go-zero", "of 1000 that hang are let in"}, // all, or fewer where the processor is busy
 	} {
 		t.Run(c.letter+"/"+c.subject, func(t *testing.T) {
 			if cell := try(check(t, c.letter), find(t, c.subject)); cell.Pass || !strings.Contains(cell.Why, c.why) {
