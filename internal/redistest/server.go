@@ -180,6 +180,17 @@ func (s *Server) End() {
 	_ = os.RemoveAll(s.Dir)
 }
 
+// The client library writes a line for each connection that fails, and a server
+// that starts refuses some. It is told before there is a client.
+var _ = func() bool {
+	redis.SetLogger(silent{})
+	return true
+}()
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 // Each process begins to search for a port in a place of its own.
 var (
 	portBegin = rand.Int64N(portSpan)
