@@ -94,6 +94,14 @@ func Dashboards() []Dashboard {
 	return list
 }
 
+// Across is how many panels of the row stand beside each other.
+func (r *Row) Across() int {
+	if len(r.Panels) > 4 {
+		return 3
+	}
+	return len(r.Panels)
+}
+
 // Panels is every panel, row by row.
 func (d *Dashboard) Panels() iter.Seq[*Panel] {
 	return func(yield func(*Panel) bool) {

@@ -47,7 +47,7 @@ var storeDashboard = Dashboard{
 			{
 				Title: "Faults of the store", Unit: PerSecond,
 				About:   "By entry.",
-				Queries: []Query{q(`sum by (entry) (rate(plimsoll_faults_total{$on, kind="store"}[$rate]))`, "{{entry}}")},
+				Queries: []Query{q(`sum by (entry) (rate(plimsoll_faults_total{$on, entry!="", kind="store"}[$rate]))`, "{{entry}}")},
 			},
 		}},
 		{"What is given back", []Panel{

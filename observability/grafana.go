@@ -60,10 +60,11 @@ func (d *Dashboard) panels() (list []object) {
 		id++
 		list = append(list, object{"type": "row", "id": id, "title": row.Title, "collapsed": false, "gridPos": place(24, 1, 0, top)})
 		top++
-		wide := 24 / across(len(row.Panels))
+		across := row.Across()
+		wide := 24 / across
 		for i := range row.Panels {
 			id++
-			left := i % across(len(row.Panels)) * wide
+			left := i % across * wide
 			if i > 0 && left == 0 {
 				top += 8
 			}
@@ -72,14 +73,6 @@ func (d *Dashboard) panels() (list []object) {
 		top += 8
 	}
 	return list
-}
-
-// across is how many panels stand beside each other.
-func across(panels int) int {
-	if panels > 4 {
-		return 3
-	}
-	return panels
 }
 
 func place(w, h, x, y int) object { return object{"w": w, "h": h, "x": x, "y": y} }

@@ -133,6 +133,10 @@ var Floors = Table{
 		{Package: "internal/observe", Level: 6, Beside: []string{"internal/process"}, Why: "whole processes under load, and the servers that watch them, for tests, pictures and an example"},
 		{Package: "cmd/*", Level: 6, Use: Nowhere, Beside: []string{"internal/demo", "internal/operator", "internal/process"}, Why: "wiring only"},
 		{Package: "examples/*/*", Level: 5, Why: "a sample service, which the demo starts too, knows nothing of what protects it"},
+		{
+			Package: "examples/observability", Level: 6, Use: Nowhere, Beside: []string{"internal/observe"},
+			Why: "it shows what operators see, and starts whole processes for that; the others are what a reader would write",
+		},
 		{Package: "examples/*", Level: 6, Use: Nowhere, Why: "what a reader would write: it uses what anybody can use"},
 		{Package: "internal/deptest", Level: 5, Why: "judges the tree from outside"},
 		{Package: "internal/mutants", Level: 6, Use: Nowhere, Why: "breaks the tree from outside"},

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"flag"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -12,8 +13,9 @@ import (
 	"github.com/plimsoll-go/plimsoll/observability"
 )
 
-// length of the story, which is as short as it can be: some seconds an act.
-const length = 26 * time.Second
+// length of the story: as short as it can be, some seconds an act. Pictures
+// read better of a longer one.
+var length = flag.Duration("length", 24*time.Second, "how long the story takes")
 
 // still are the queries that have data which does not move in the story, and
 // why.
@@ -59,7 +61,7 @@ func free(t *testing.T) string {
 // of every panel finds something, and nearly all of it moves.
 func TestEveryPanelHasData(t *testing.T) {
 	environment(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
 	stand, err := Start(ctx)
 	if err != nil {
@@ -72,13 +74,14 @@ func TestEveryPanelHasData(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	story, err := stand.Tell(ctx, length, func(a Act) { t.Log(time.Now().Format("15:04:05"), a.Name) })
+	story, err := stand.Tell(ctx, *length, func(a Act) { t.Log(time.Now().Format("15:04:05"), a.Name) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for kind, server := range servers {
 		judge(ctx, t, kind, server, story)
 	}
+	draw(ctx, t, servers["classic"], story)
 	counts(ctx, t, servers["classic"])
 }
 
