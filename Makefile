@@ -13,7 +13,7 @@ GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BIN          := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench overload fault-tour path figures docs demo fleet-demo picture clean
+.PHONY: help build test deps format-check vet unit bench-module lint fuzz soak mutants bench overload fault-tour path figures docs demo fleet-demo observe picture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -78,6 +78,9 @@ demo: ## a payments service in three times the traffic that it can bear
 
 fleet-demo: ## three workers that share limits in a Redis, which is stopped and frozen
 	$(GO) run ./cmd/plimsoll demo --fleet
+
+observe: ## a fleet in a bad hour, scraped by a real Prometheus: draws docs/dashboards/*.svg from it
+	$(GO) test -count=1 -run '^TestEveryPanelHasData$$' -v ./internal/observe -length 64s -pictures '$(CURDIR)/docs/dashboards'
 
 picture: ## run the demo and draw docs/demo.svg
 	scripts/picture.sh '$(GO) run ./cmd/plimsoll demo' > docs/demo.svg
