@@ -119,9 +119,12 @@ func (p *Process) store(live *config.Live) admin.Store {
 		return s
 	}
 	health, g := live.Health(), live.Guard().Stats()
-	s.Place, s.Since = p.began.Store.Redis.Place(), health.Since
-	if health.Cause != nil {
-		s.Cause = health.Cause.Error()
+	s.Place = p.began.Store.Redis.Place()
+	if health.State.String() == s.State { // otherwise it is about to be told of the change
+		s.Since = health.Since
+		if health.Cause != nil {
+			s.Cause = health.Cause.Error()
+		}
 	}
 	s.Calls = &admin.StoreCalls{
 		UnderWay: g.UnderWay, Queued: g.Queued, Fallback: g.Failed + g.Late + g.Skipped + g.Crowded,
