@@ -197,8 +197,16 @@ func chosen(o *admin.Overrides, ids []string, local bool, kinds ...control.Kind)
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(list, func(o control.Override) bool { return o.ID == id }) {
-			return nil, &operator.Failure{Kind: operator.No, Sentence: fmt.Sprintf("no override %s is in force, or it is the fleet's and only this worker's can be changed so: see plimsoll overrides", operator.Clean(id))}
+			return nil, &operator.Failure{Sentence: fmt.Sprintf("no override %s is in force%s: see plimsoll overrides", operator.Clean(id), here(local))}
 		}
 	}
 	return list, nil
+}
+
+// here restricts a sentence to what can be changed.
+func here(local bool) string {
+	if local {
+		return " in this worker alone, and the fleet's cannot be changed so"
+	}
+	return ""
 }
