@@ -56,7 +56,7 @@ func (q *quota) make(files map[string]string) error {
 			}
 		}
 	}
-	if err := os.Mkdir(q.dir, 0o755); err != nil {
+	if err := os.Mkdir(q.dir, 0o750); err != nil {
 		return err
 	}
 	for name, text := range files {

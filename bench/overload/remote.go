@@ -61,7 +61,7 @@ func (m *remote) start(ctx context.Context, r Run, e *Experiment) (err error) {
 		}
 		args = m.quota.inside(args)
 	}
-	m.command = exec.CommandContext(ctx, args[0], args[1:]...)
+	m.command = exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // this program once more
 	m.command.Stderr = os.Stderr
 	stdout, err := m.command.StdoutPipe()
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *remote) start(ctx context.Context, r Run, e *Experiment) (err error) {
 		return fmt.Errorf("overload: the service did not start: %w", err)
 	}
 	for range connections {
-		conn, err := net.Dial("unix", socket)
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 		if err != nil {
 			return err
 		}

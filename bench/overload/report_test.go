@@ -86,7 +86,20 @@ func TestChartsShowEveryContestantOnce(t *testing.T) {
 	if _, ok := charts["e1-8x.svg"]; !ok || len(charts) != 4 {
 		t.Errorf("%d charts", len(charts))
 	}
-	if svg := critical.SVG(); strings.Count(svg, "<path") != 2 || !strings.Contains(svg, ">plimsoll<") || strings.Contains(svg, "NaN") {
+	if svg := critical.SVG(); strings.Count(svg, `stroke-linejoin="round"`) != 2 || !strings.Contains(svg, ">plimsoll<") || strings.Contains(svg, "NaN") {
 		t.Errorf("drawn:\n%s", svg)
+	}
+}
+
+func TestLabelsDoNotOverlap(t *testing.T) {
+	list := []label{{0, 100, 100}, {1, 102, 102}, {2, 384, 384}, {3, 385, 385}, {4, 385, 385}, {5, 60, 60}}
+	spread1D(list)
+	for i := range list[1:] {
+		if list[i+1].to-list[i].to < lineHeight || list[i+1].at < list[i].at {
+			t.Errorf("%+v and %+v", list[i], list[i+1])
+		}
+	}
+	if list[0].to != 60 || list[1].to != 100 || list[5].to > chartHeight-bottom {
+		t.Errorf("%+v", list)
 	}
 }

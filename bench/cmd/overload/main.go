@@ -3,6 +3,7 @@
 //	overload tour -experiments E1-3x,E2-one -repeats 5 -out docs/overload
 //	overload run -contestant plimsoll -setting "1.5 times" -experiment E1-3x
 //	overload torture -out docs/overload
+//	overload fleet -out docs/overload
 //	overload draw -out docs/overload
 //	overload list
 package main
@@ -33,7 +34,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("say one of: tour, run, torture, draw, list (each takes -h)")
+var errUsage = errors.New("say one of: tour, run, torture, fleet, draw, list (each takes -h)")
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
@@ -46,6 +47,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return run(ctx, args[1:], out)
 	case "serve":
 		return serve(ctx, args[1:], out)
+	case "fleet":
+		return fleetTour(ctx, args[1:], out)
+	case "worker":
+		return worker(ctx, args[1:], out)
 	case "torture":
 		return tortures(args[1:], out)
 	case "draw":
@@ -135,9 +140,6 @@ func draw(args []string) error {
 const results = "results.json"
 
 func write(r *overload.Report, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -146,12 +148,7 @@ func write(r *overload.Report, dir string) error {
 	for name, chart := range r.Charts() {
 		files[name] = chart.SVG()
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeAll(dir, files)
 }
 
 func list(out io.Writer) error {

@@ -4,8 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,8 +25,5 @@ func tortures(args []string, out io.Writer) error {
 	if *dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(*dir, 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(*dir, "torture.md"), []byte("<!-- Written by overload torture. Do not edit. -->\n\n"+page), 0o600)
+	return writeAll(*dir, map[string]string{"torture.md": "<!-- Written by overload torture. Do not edit. -->\n\n" + page})
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/plimsoll-go/plimsoll/bench/overload/fleet"
+)
+
+// fleetTour runs experiment E6, prints its table, and writes it to a folder
+// when one is named.
+func fleetTour(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("fleet", flag.ExitOnError)
+	dir := flags.String("out", "", "folder to write fleet.json, fleet.md and fleet.svg to (default: none)")
+	_ = flags.Parse(args) // exits
+	report, err := fleet.Run(ctx)
+	if report == nil {
+		return err
+	}
+	fmt.Fprint(out, report.Markdown())
+	if *dir == "" {
+		return err
+	}
+	data, failed := json.Marshal(report)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	chart := report.Chart()
+	files := map[string]string{"fleet.json": string(data) + "\n", "fleet.md": report.Markdown(), "fleet.svg": chart.SVG()}
+	return errors.Join(err, writeAll(*dir, files))
+}
+
+// worker is one worker of the fleet, in a process that fleet starts for it.
+func worker(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("worker", flag.ExitOnError)
+	redis := flags.String("redis", "", "address of the Redis that the fleet shares")
+	_ = flags.Parse(args) // exits
+	return fleet.Work(ctx, *redis, out)
+}
+
+func writeAll(dir string, files map[string]string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/bench/overload"
+	"github.com/plimsoll-go/plimsoll/internal/load"
+)
+
+const continueIt = syscall.SIGCONT
+
+// Report is what the incident has shown.
+type Report struct {
+	Date    time.Time
+	Steps   []Step
+	Seconds []Second
+	Samples []Sample
+	// Calls is how many commands Redis has carried out for each request.
+	Calls float64
+	// Lateness is how late the driver itself was, at the 99th percentile.
+	Lateness time.Duration
+}
+
+// Step is a stretch of the incident. Shares are of what was offered.
+type Step struct {
+	Name     string
+	Seconds  float64
+	Critical float64 // answered in time
+	Worst    float64 // the same in the worst second
+	Refused  float64 // critical ones that somebody refused
+	Lost     int     // requests that a dead or frozen worker took with it
+	Goodput  float64 // of what the workers that ran can do
+	ByFleet  float64 // refused by the fleet's stage
+	ByWorker float64 // and by the worker's
+	// Above is how many non-critical requests were in flight above what the
+	// reserve leaves, on average, and at most in a look.
+	Above, MostAbove float64
+	// Right is how many seconds it took until the workers' figure of the
+	// fleet's capacity was true within a tenth; -1: not in this step.
+	Right float64
+}
+
+// Second is a second of the incident.
+type Second struct{ At, Critical, Goodput float64 }
+
+func newReport(steps []step, seen *load.Report, samples []Sample) *Report {
+	r := &Report{Date: time.Now(), Samples: samples, Lateness: seen.Lateness(0.99)}
+	for i, second := range seen.Seconds() {
+		cells := seen.Between(i, i+1)
+		all := cells.All()
+		able := running(samples, second.From.Seconds(), second.To().Seconds()) * able * second.Width.Seconds()
+		r.Seconds = append(r.Seconds, Second{At: second.From.Seconds(), Critical: cells[critical].GoodShare(), Goodput: float64(all.Good) / max(able, 1)})
+	}
+	from, total := 0.0, 0
+	for i, s := range steps {
+		to := from + s.Last.Seconds()
+		a, b := seen.Phase(i)
+		step := newStep(s.Name, seen.Between(a, b), between(samples, from, to))
+		step.Seconds, step.Worst = s.Last.Seconds(), 1
+		for _, second := range r.Seconds[a:b] {
+			step.Worst = min(step.Worst, second.Critical)
+		}
+		cells := seen.Between(a, b)
+		all := cells.All()
+		step.Goodput = float64(all.Good) / max(running(samples, from, to)*able*step.Seconds, 1)
+		total += all.Offered
+		r.Steps = append(r.Steps, step)
+		from = to
+	}
+	if n := len(samples); n > 0 {
+		r.Calls = float64(samples[n-1].Calls-samples[0].Calls) / float64(max(total, 1))
+	}
+	return r
+}
+
+func newStep(name string, cells load.Cells, samples []Sample) Step {
+	all := cells.All()
+	offered := float64(max(all.Offered, 1))
+	s := Step{
+		Name: name, Critical: cells[critical].GoodShare(), Lost: all.Failed + all.Late + all.Unsent,
+		Refused: float64(cells[critical].RefusedAll()) / float64(max(cells[critical].Offered, 1)),
+		ByFleet: float64(all.RefusedBy("fleetshed")) / offered, ByWorker: float64(all.RefusedBy("workershed")) / offered,
+		Right: -1,
+	}
+	for i := range samples {
+		above := samples[i].Above()
+		s.Above += above / float64(len(samples))
+		s.MostAbove = max(s.MostAbove, above)
+	}
+	for i := len(samples) - 1; i >= 0 && samples[i].right(); i-- {
+		s.Right = samples[i].At - samples[0].At
+	}
+	return s
+}
+
+// right reports whether what the fleet says is its capacity is what it is.
+func (s *Sample) right() bool { return math.Abs(s.Known-s.Room) <= s.Room/10 }
+
+func between(samples []Sample, from, to float64) (list []Sample) {
+	for _, s := range samples {
+		if s.At >= from && s.At < to {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// running is how many workers ran, on average.
+func running(samples []Sample, from, to float64) float64 {
+	list := between(samples, from, to)
+	if len(list) == 0 {
+		return size
+	}
+	sum := 0
+	for _, s := range list {
+		sum += s.Running
+	}
+	return float64(sum) / float64(len(list))
+}
+
+// Markdown is the report as a page.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!-- Written by overload fleet. Do not edit. -->\n\n%s. Eight workers of %.0f/s, offered %.1f times that. Redis commands for each request: %.4f. The driver was late by %v at the 99th percentile.\n\n",
+		r.Date.Format("2006-01-02"), able, offered, r.Calls, r.Lateness.Round(time.Millisecond))
+	b.WriteString("| | s | critical % | its worst second | critical refused % | lost | goodput % of those that run | refused by the fleet % | by the worker % | above the reserve, mean | most | capacity right after s |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	for _, s := range r.Steps {
+		right := "not in this step"
+		if s.Right >= 0 {
+			right = fmt.Sprintf("%.1f", s.Right)
+		}
+		fmt.Fprintf(&b, "| %s | %.0f | %.1f | %.1f | %.1f | %d | %.0f | %.0f | %.0f | %.1f | %.0f | %s |\n",
+			s.Name, s.Seconds, 100*s.Critical, 100*s.Worst, 100*s.Refused, s.Lost, 100*s.Goodput, 100*s.ByFleet, 100*s.ByWorker, s.Above, s.MostAbove, right)
+	}
+	return b.String()
+}
+
+// Chart is the incident as a picture.
+func (r *Report) Chart() overload.Chart {
+	c := overload.Chart{Title: "E6: eight workers and one Redis, at 1.2 times what they can do", X: "seconds", Y: "share", Top: 1}
+	answered := overload.Line{Name: "critical, answered in time", Thick: true}
+	goodput := overload.Line{Name: "goodput, of the workers that run"}
+	for _, s := range r.Seconds {
+		answered.Points = append(answered.Points, overload.Point{X: s.At, Y: s.Critical})
+		goodput.Points = append(goodput.Points, overload.Point{X: s.At, Y: s.Goodput})
+	}
+	known := overload.Line{Name: "capacity, as the workers know it"}
+	for _, s := range r.Samples {
+		known.Points = append(known.Points, overload.Point{X: s.At, Y: s.Known / (size * inFlight)})
+	}
+	c.Lines = []overload.Line{answered, goodput, known}
+	at := 0.0
+	for _, s := range r.Steps {
+		c.Marks = append(c.Marks, overload.Mark{X: at, Text: s.Name})
+		at += s.Seconds
+	}
+	return c
+}
