@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/admin"
@@ -87,6 +88,28 @@ func certificates(list []config.AdminCertificate) func(*x509.Certificate) (strin
 // token of the first start on a machine: the command finds it there by itself.
 func TokenFile(stateDir string) string { return filepath.Join(filepath.Dir(stateDir), "admin-token") }
 
+// welcome greets, again and again until the store has said whether there is a
+// token.
+func (p *Process) welcome(ctx context.Context, group *sync.WaitGroup, api *admin.API) {
+	err := p.greet(ctx, api)
+	if err == nil {
+		return
+	}
+	p.log.Warn("whether the API has a token is not known yet; it is asked again", "error", err)
+	group.Go(func() {
+		again := time.NewTicker(time.Second)
+		defer again.Stop()
+		for err != nil {
+			select {
+			case <-again.C:
+				err = p.greet(ctx, api)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
 // greet makes a first token when there is none, prints it once, and stores it
 // where only this user can read it.
 func (p *Process) greet(ctx context.Context, api *admin.API) error {
@@ -103,9 +126,10 @@ func (p *Process) greet(ctx context.Context, api *admin.API) error {
 	kept := ""
 	if dir := p.stateDir(); dir != "" && p.files != nil {
 		if err := keep(TokenFile(dir), secret); err != nil {
-			return fmt.Errorf("process: the first token: %w", err)
+			p.log.Warn("the first token is not kept", "error", err)
+		} else {
+			kept = ", kept in " + TokenFile(dir) + " for the commands of this user"
 		}
-		kept = ", kept in " + TokenFile(dir) + " for the commands of this user"
 	}
 	p.say(fmt.Sprintf("first token for the API, shown once, until %s%s:", token.Expires.Format(time.DateOnly), kept))
 	p.say("  " + secret)

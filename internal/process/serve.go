@@ -56,7 +56,7 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	office.serve(background, &group)
 	defer p.close(office)
 	p.describe(public.Addr(), operators.Addr())
-	p.report(p.greet(ctx, office.api))
+	p.welcome(background, &group, office.api)
 	p.enter(admin.Serving)
 	defer context.AfterFunc(ctx, p.drain)()
 	return p.server.Serve(ctx, public)

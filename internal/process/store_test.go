@@ -114,8 +114,11 @@ func TestWorkersShareTheirLimits(t *testing.T) {
 func TestAWorkerStartsWithoutItsStore(t *testing.T) {
 	redis := redistest.Prepare(t, redistest.Config{TCP: true, Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}})
 	w := start(t, onRedisAt(t, "redis://"+redis.Addr, "local", 10), hello)
-	eventually(t, "it knows that the store is down", func() bool { return w.Status().Store.State == "down" })
-	s := w.Status()
+	var s admin.Status
+	eventually(t, "it knows that the store is down, and why", func() bool {
+		s = w.Status()
+		return s.Store.State == "down" && s.Store.Cause != ""
+	})
 	if s.Store.Since.IsZero() || !strings.Contains(s.Store.Cause, "connection refused") || s.State != admin.Serving {
 		t.Errorf("the status is %+v", s.Store)
 	}
@@ -133,6 +136,7 @@ func TestAWorkerStartsWithoutItsStore(t *testing.T) {
 	}
 	redis.MustLaunch(t)
 	eventually(t, "it finds the store", func() bool { return w.Status().Store.State == "ok" })
+	eventually(t, "it makes the first token", func() bool { return strings.Contains(w.log.String(), "first token for the API") })
 	eventually(t, "it looks at the store", func() bool {
 		return strings.Contains(w.log.String(), "store: eviction: maxmemory-policy allkeys-lru")
 	})
