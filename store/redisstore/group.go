@@ -12,7 +12,8 @@ import (
 
 // group gathers the claims that arrive while others are under way, and lets
 // them leave together. The goroutines that send come when there is work, at
-// most one for each connection, and go when there is none.
+// most one for each connection, and go after a second without: one that is new
+// grows its stack, for each call anew, and that is as much work as the call.
 type group struct {
 	send    func([]*call)
 	senders int // at most
@@ -20,7 +21,9 @@ type group struct {
 
 	mu      sync.Mutex
 	waiting []*call
-	sending int // senders at work
+	sending int           // senders that there are
+	idle    int           // those that wait for work and are not promised any
+	wake    chan struct{} // never full: at most one promise for each sender
 }
 
 // call is one batch on its way. It has a copy of it: when the answer comes, the
@@ -46,7 +49,7 @@ const (
 const atOnce = 128
 
 func newGroup(senders, bound int, send func([]*call)) *group {
-	return &group{send: send, senders: senders, bound: bound}
+	return &group{send: send, senders: senders, bound: bound, wake: make(chan struct{}, senders)}
 }
 
 // ask sends a batch and waits for its grants.
@@ -76,25 +79,55 @@ func (g *group) enter(c *call) bool {
 		return false
 	}
 	g.waiting = append(g.waiting, c)
-	if g.sending < g.senders {
+	switch {
+	case g.idle > 0:
+		g.idle--
+		g.wake <- struct{}{}
+	case g.sending < g.senders:
 		g.sending++
 		go g.work()
 	}
 	return true
 }
 
-// work sends what waits until nothing does.
+// idleFor is how long a sender waits for work.
+const idleFor = time.Second
+
+// work sends what waits, until nothing has for a while.
 func (g *group) work() {
+	timer := time.NewTimer(idleFor)
+	defer timer.Stop()
 	for {
-		calls := g.next()
-		if calls == nil {
-			return
+		if calls := g.next(); calls != nil {
+			g.send(calls)
+			continue
 		}
-		g.send(calls)
+		timer.Reset(idleFor)
+		select {
+		case <-g.wake:
+		case <-timer.C:
+			if g.leave() {
+				return
+			}
+			<-g.wake // somebody was faster, and has promised work
+		}
 	}
 }
 
-// next takes what leaves together. Whose asker is gone already is not sent.
+// leave lets an idle sender go, unless it is promised work.
+func (g *group) leave() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle == 0 {
+		return false
+	}
+	g.idle--
+	g.sending--
+	return true
+}
+
+// next takes what leaves together; without, the sender is idle. Whose asker is
+// gone already is not sent.
 func (g *group) next() (calls []*call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +140,7 @@ func (g *group) next() (calls []*call) {
 	}
 	g.waiting = slices.Delete(g.waiting, 0, n)
 	if calls == nil {
-		g.sending--
+		g.idle++
 	}
 	return calls
 }

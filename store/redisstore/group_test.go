@@ -66,8 +66,17 @@ func TestGroupCommit(t *testing.T) {
 		if len(l.sent) != 3 || len(l.sent[0]) != 1 || len(l.sent[1]) != atOnce || len(l.sent[2]) != 5 {
 			t.Errorf("%d groups left", len(l.sent))
 		}
-		if l.sending != 0 {
-			t.Error("a sender is left over")
+		if l.sending != 1 || l.idle != 1 {
+			t.Errorf("%d senders, %d of them idle, want one that waits for more", l.sending, l.idle)
+		}
+		ask(time.Hour)
+		if err := <-errs; err != nil || len(l.sent) != 4 {
+			t.Errorf("error %v after %d groups: it was to send one more", err, len(l.sent))
+		}
+		time.Sleep(idleFor)
+		synctest.Wait()
+		if l.sending != 0 || l.idle != 0 {
+			t.Errorf("%d senders, %d of them idle, after a second without work", l.sending, l.idle)
 		}
 	})
 }
@@ -95,5 +104,6 @@ func TestGroupIsBounded(t *testing.T) {
 		synctest.Wait()
 		close(l.gate)
 		wg.Wait()
+		time.Sleep(idleFor) // the senders go
 	})
 }
