@@ -11,7 +11,8 @@ const opening = `# Alerts
 <!-- Generated from package observability by go generate. Change that. -->
 
 What each alert of [deploy/prometheus/rules.yml](../deploy/prometheus/rules.yml) means, what to look at, and what to do.
-Each links to its section here. [dashboards.md](dashboards.md) shows the dashboards that are named.
+Each links to its section here. [incident.md](incident.md) is what to type in the night, in order;
+[dashboards.md](dashboards.md) shows the dashboards that are named.
 
 Load it with ` + "`rule_files: [rules.yml]`" + `; promtool runs its tests, one that fires and one that does not for each alert, with
 ` + "`promtool test rules rules_test.yml rules_slo_test.yml`" + `. Severities: critical wakes somebody, warning waits for the morning, info is a reminder.

@@ -20,11 +20,11 @@ func generated(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{
-		"../deploy/prometheus/rules.yml":          RuleFile(),
-		"../deploy/prometheus/rules_test.yml":     ruleTests(Alerts()[len(burns):], "1m"),
-		"../deploy/prometheus/rules_slo_test.yml": ruleTests(burnAlerts(), "15m"), // days of minutes take a minute
-		"../docs/alerts.md":                       Document(),
-		"../telemetry/usetable.go":                table,
+		"../deploy/prometheus/rules.yml":    RuleFile(),
+		"../deploy/prometheus/" + rulesTest: ruleTests(Alerts()[len(burns):], "1m"),
+		"../deploy/prometheus/" + sloTest:   ruleTests(burnAlerts(), "15m"),
+		"../docs/alerts.md":                 Document(),
+		"../telemetry/usetable.go":          table,
 	}
 	for _, d := range Dashboards() {
 		files["../deploy/grafana/"+d.File()] = d.Grafana()

@@ -30,9 +30,6 @@ func draw(ctx context.Context, t *testing.T, server *Prometheus, story *Story) {
 		}
 		picture := Draw(&d, readings, story)
 		wellFormed(t, picture)
-		if strings.Contains(string(picture), ">nothing<") {
-			t.Errorf("the picture of %s has a panel without anything", d.Name)
-		}
 		if *pictures == "" {
 			continue
 		}

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"flag"
+	"fmt"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -74,19 +75,33 @@ func TestEveryPanelHasData(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	story, err := stand.Tell(ctx, *length, func(a Act) { t.Log(time.Now().Format("15:04:05"), a.Name) })
-	if err != nil {
-		t.Fatal(err)
+	var story *Story
+	var missing []string
+	for told := range 3 { // again where the machine stood still at the wrong moment
+		next, err := stand.Tell(ctx, *length, func(a Act) { t.Log(time.Now().Format(time.TimeOnly), a.Name) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told == 0 {
+			story = next
+		}
+		missing = nil
+		for kind, server := range servers {
+			missing = append(missing, judge(ctx, t, kind, server, &Story{From: story.From, To: next.To})...)
+		}
+		if len(missing) == 0 {
+			break
+		}
 	}
-	for kind, server := range servers {
-		judge(ctx, t, kind, server, story)
+	for _, what := range missing {
+		t.Error(what)
 	}
 	draw(ctx, t, servers["classic"], story)
 	counts(ctx, t, servers["classic"])
 }
 
-// judge asks a server for every panel.
-func judge(ctx context.Context, t *testing.T, kind string, server *Prometheus, story *Story) {
+// judge asks a server for every panel, and says what is missing.
+func judge(ctx context.Context, t *testing.T, kind string, server *Prometheus, story *Story) (missing []string) {
 	t.Helper()
 	queries, moving := 0, 0
 	for _, d := range observability.Dashboards() {
@@ -95,24 +110,25 @@ func judge(ctx context.Context, t *testing.T, kind string, server *Prometheus, s
 			if err != nil {
 				t.Fatal(err)
 			}
-			why, excused := still[d.Name+"/"+panel.Title]
+			_, excused := still[d.Name+"/"+panel.Title]
 			for i := range readings {
 				r := &readings[i]
 				queries++
-				switch {
+				switch where := fmt.Sprintf("%s: %s/%s: %s", kind, d.Name, panel.Title, r.Query.Expr); {
 				case len(r.Series) == 0:
-					t.Errorf("%s: %s/%s: %s finds nothing", kind, d.Name, panel.Title, r.Query.Expr)
+					missing = append(missing, where+" finds nothing")
 				case r.Moves():
 					moving++
 				case !excused:
-					t.Errorf("%s: %s/%s: %s finds nothing but 0", kind, d.Name, panel.Title, r.Query.Expr)
+					missing = append(missing, where+" finds nothing but 0")
 				default:
-					t.Logf("%s: %s/%s: %s stays at 0: %s", kind, d.Name, panel.Title, r.Query.Expr, why)
+					t.Logf("%s stays at 0", where)
 				}
 			}
 		}
 	}
 	t.Logf("%s: %d queries, %d of them move", kind, queries, moving)
+	return missing
 }
 
 // counts says how many series a worker makes, and how long a scrape takes.
