@@ -100,7 +100,7 @@ func (d *denials) answers(owner Key, l *Limit, cost, now int64, g *Grant) (denie
 // leftFor is how many tokens are left when a cost, known, has to wait for a
 // time. Of a window that is not known, and 0 is said.
 func leftFor(l *Limit, wait, known int64) int64 {
-	if l.Algorithm != TokenBucket || wait <= 0 {
+	if l.Algorithm != TokenBucket || wait <= 0 || known <= 1 {
 		return 0
 	}
 	return max(0, known-1-(wait-1)/int64(l.GCRA.Interval()))

@@ -115,6 +115,9 @@ func (s *State) moment(r *pipeline.Request) int64 {
 // ahead is how many requests of a class and of more important ones wait, or
 // will perhaps wait because they ask the store.
 func (s *State) ahead(class int) (n int) {
+	if s.slots.word.Load()&waiting == 0 && !s.remote.Load() { // nobody waits or asks: the rule
+		return 0
+	}
 	for ; class < priority.Count; class++ {
 		n += int(s.queue.queued[class].Load()) + int(s.asking[class].Load())
 	}
