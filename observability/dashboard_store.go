@@ -12,7 +12,7 @@ var storeDashboard = Dashboard{
 			},
 			{
 				Title: "Time of the store", Unit: Seconds, Min: share[0],
-				About:   "How long requests waited for it. Nothing waits longer than store.budget.",
+				About:   "How long requests waited for it: at most store.budget, and what a busy scheduler adds.",
 				Queries: quantiles("plimsoll_store_duration_seconds", "outcome"),
 			},
 			{
