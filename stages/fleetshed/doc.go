@@ -10,8 +10,8 @@
 // refused here.
 //
 // Below High, the classes have caps of the lease, nested on one counter: Low is
-// admitted while less than three quarters of the lease is in use, Normal while
-// less than nine tenths is. So whatever admits a class admits every more
+// admitted while less than nine tenths of the lease is in use, Normal while
+// less than nineteen twentieths is. So whatever admits a class admits every more
 // critical one, and no amount of less critical traffic takes the last places
 // from a more critical class. The steps are small, because here a step costs
 // the fleet room; the worker's own stage has the steep ones.
