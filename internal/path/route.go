@@ -25,6 +25,7 @@ var route = []leg{
 		{"pipeline", "Pipeline.begin"},
 		{"pipeline", "Pipeline.walk"},
 		{"pipeline", "Pipeline.look"},
+		{"pipeline", "Pipeline.collect"},
 		{"pipeline", "Pipeline.claim"},
 		{"pipeline", "Pipeline.ask"},
 		{"pipeline", "Pipeline.claimOf"},

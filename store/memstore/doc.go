@@ -9,7 +9,7 @@
 //
 // State lies in flat tables that the garbage collector does not scan: 24 bytes
 // an entry, 32 to 40 with the room between entries; beside them 24 for a holder
-// of a slot, 128 for a strict window that is in use, and 8 a token, doubling
+// of a slot that is not its only one, 128 for a strict window that is in use, and 8 a token, doubling
 // from 64, for a sliding log. A decision takes a lock bit in each entry that it is
 // about and nothing wider: one hot limit costs its askers some ten nanoseconds,
 // and decisions about different owners do not meet. What one owner's requests
