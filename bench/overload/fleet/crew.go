@@ -57,7 +57,7 @@ func (c *crew) start(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	m := &member{command: exec.CommandContext(ctx, self, "worker", "-redis", c.redis)}
+	m := &member{command: exec.CommandContext(ctx, self, "worker", "-redis", c.redis)} //nolint:gosec // this program once more
 	m.command.Stderr = os.Stderr
 	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := m.command.StdoutPipe()

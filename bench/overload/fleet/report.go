@@ -125,9 +125,12 @@ func running(samples []Sample, from, to float64) float64 {
 // Markdown is the report as a page.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- Written by overload fleet. Do not edit. -->\n\n%s. Eight workers of %.0f/s, offered %.1f times that. Redis commands for each request: %.4f. The driver was late by %v at the 99th percentile.\n\n",
+	b.WriteString("<!-- Written by overload fleet. Do not edit. -->\n\n")
+	fmt.Fprintf(&b, "%s. Eight workers of %.0f/s, offered %.1f times that. Redis commands for each request: %.4f. "+
+		"The driver was late by %v at the 99th percentile.\n\n",
 		r.Date.Format("2006-01-02"), able, offered, r.Calls, r.Lateness.Round(time.Millisecond))
-	b.WriteString("| | s | critical % | its worst second | critical refused % | lost | goodput % of those that run | refused by the fleet % | by the worker % | above the reserve, mean | most | capacity right after s |\n")
+	b.WriteString("| | s | critical % | its worst second | critical refused % | lost | goodput % of those that run |" +
+		" refused by the fleet % | by the worker % | above the reserve, mean | most | capacity right after s |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, s := range r.Steps {
 		right := "not in this step"
