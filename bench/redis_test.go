@@ -61,11 +61,10 @@ func measureRedis(parent *testing.B, w *redisWork, c redisContestant) {
 	var spawn func() askRedis
 	parent.Run(c.name, func(b *testing.B) {
 		if spawn == nil {
+			redisOf(b).Do(b, "FLUSHALL")
 			spawn = c.start(parent)
+			redisCrowd(b, w.callers, max(w.keys, 20*w.callers), spawn, w.keys) // connections, scripts, and every key
 		}
-		server := redisOf(b)
-		server.Do(b, "FLUSHALL")
-		redisCrowd(b, w.callers, max(w.keys, 20*w.callers), spawn, w.keys) // connections, scripts, and every key
 		done := redisCost(b)
 		took := redisCrowd(b, w.callers, b.N, spawn, w.keys)
 		done(float64(b.N))
