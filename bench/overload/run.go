@@ -78,7 +78,7 @@ type backend interface {
 type local struct {
 	service *Service
 	shedder Shedder
-	began   float64
+	used    atomic.Int64 // processor time of this process before the run, in ns
 }
 
 func newLocal(e *Experiment, setting Setting) (*local, error) {
@@ -87,7 +87,9 @@ func newLocal(e *Experiment, setting Setting) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &local{service: service, shedder: shedder, began: processorTime()}, nil
+	l := &local{service: service, shedder: shedder}
+	l.used.Store(int64(processorTime()))
+	return l, nil
 }
 
 func (l *local) serve(ctx context.Context, c Call) (admitted, inTime bool) {
@@ -117,7 +119,7 @@ func (l *local) capacity() float64 { return l.service.Capacity }
 
 func (l *local) end() (processor float64, err error) {
 	l.shedder.Close()
-	return processorTime() - l.began, nil
+	return (processorTime() - time.Duration(l.used.Load())).Seconds(), nil
 }
 
 // driver sends what the generator plans to the backend.
@@ -194,11 +196,11 @@ func (d *driver) attempt(ctx context.Context, a load.Arrival) load.Answer {
 	return load.Answer{}
 }
 
-// processorTime is what this process has used, in seconds.
-func processorTime() float64 {
+// processorTime is what this process has used.
+func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
 		return 0
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

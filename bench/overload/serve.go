@@ -90,7 +90,9 @@ func (l *local) answer(ctx context.Context, f *frame) uint8 {
 	within, cancel := context.WithDeadline(ctx, call.Due)
 	defer cancel()
 	if f.Bare {
-		if l.service.Work(within, call) != nil {
+		failed := l.service.Work(within, call) != nil
+		l.used.Store(int64(processorTime())) // the run has not begun
+		if failed {
 			return wordLate
 		}
 		return wordServed
