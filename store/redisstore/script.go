@@ -17,6 +17,9 @@ var common string
 //go:embed claim.lua
 var claimSource string
 
+// freeSource gives a slot back, before the clock and all else that it needs not.
+const freeSource = "if ARGV[3] == 'free' then return redis.call('ZREM', KEYS[1], ARGV[4]) end\n"
+
 //go:embed settle.lua
 var settleSource string
 

@@ -1,4 +1,4 @@
--- Settles what one claim was granted.
+-- Settles what one claim was granted; a slot was given back before, by freeSource.
 --
 -- KEYS: one. ARGV: clock, grace in ms, what to do, the request's id, and the
 -- limit with the figures of the return, in one record.
@@ -6,9 +6,6 @@ local what, id, l, key = ARGV[3], ARGV[4], {}, KEYS[1]
 local tokens, handle, elapsed
 l.id, l.fp, l.unit, l.interval, l.cap, tokens, handle, elapsed = unpack('>c8c8dddddd', ARGV[5])
 
-if what == 'free' then
-  return call('ZREM', key, id)
-end
 if what == 'renew' then
   local ends = call('ZSCORE', key, id)
   if not ends or tonumber(ends) <= now then return 0 end
