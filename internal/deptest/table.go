@@ -161,7 +161,8 @@ var Floors = Table{
 		},
 		{
 			Import: "net/http", Only: []string{
-				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision", "internal/load", "internal/operator", "internal/otlptest", "internal/process", "internal/demo", "internal/observe",
+				"identity", "middleware/*", "telemetry", "config", "outbound", "admin", "admin/dump", "proxy", "decision",
+				"internal/load", "internal/operator", "internal/otlptest", "internal/process", "internal/demo", "internal/observe",
 				"cmd/*", "examples/*", "examples/*/*",
 			},
 			Why: "what decides must serve any protocol",
