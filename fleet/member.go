@@ -103,27 +103,40 @@ func (m *Member) pause() time.Duration {
 	return time.Duration(float64(m.config.Beat) * (1 - jitter + 2*jitter*m.config.Random()))
 }
 
-// leave sends a last beat, so that the fleet need not wait for silence.
+// leave sends a last beat, so that the fleet need not wait for silence. The one
+// that the end of the context has cut short may still be in its way.
 func (m *Member) leave(ctx context.Context) {
 	m.leaving.Store(true)
-	m.beat(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.Beat)
+	defer cancel()
+	again := time.NewTicker(m.config.Beat / 10)
+	defer again.Stop()
+	for !m.beat(ctx) {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
-// beat exchanges one heartbeat, within the time of one.
-func (m *Member) beat(ctx context.Context) {
+// beat exchanges one heartbeat, within the time of one, and reports whether it
+// was answered.
+func (m *Member) beat(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, m.config.Beat)
 	defer cancel()
 	r := m.report()
 	v, err := m.call(ctx, r)
 	if err != nil {
 		m.missed(err)
-		return
+		return false
 	}
 	m.refused = store.PerClass{}
 	m.lease.Store(&Lease{View: v, Heard: r.Now, Until: r.Now + int64(v.LeaseFor)})
 	if tell := m.onView.Load(); tell != nil {
 		(*tell)(v)
 	}
+	return true
 }
 
 // call asks the store, and leaves it alone when it does not answer: at most

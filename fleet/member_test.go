@@ -331,6 +331,25 @@ func TestDrainAndLeave(t *testing.T) {
 	})
 }
 
+// A worker that ends while a heartbeat is under way says goodbye all the same.
+func TestTheLastBeatWaitsForTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeStore()
+		m, stop := join(t, s, nil)
+		synctest.Wait()
+		s.breakBy("hang")
+		m.Drain()
+		synctest.Wait()
+		time.AfterFunc(store.DefaultBeat/5, func() { s.breakBy("") })
+		stop()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r := s.answered[len(s.answered)-1]; !r.Draining {
+			t.Errorf("the last that was heard is %+v", r)
+		}
+	})
+}
+
 func TestRefusalsAreReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, l := newFakeStore(), &load{refused: 1}

@@ -58,7 +58,13 @@ func (p *Process) Serve(ctx context.Context, public, operators net.Listener) err
 	p.describe(public.Addr(), operators.Addr())
 	p.welcome(background, &group, office.api)
 	p.enter(admin.Serving)
-	defer context.AfterFunc(ctx, p.drain)()
+	drained := make(chan struct{})
+	ends := context.AfterFunc(ctx, func() { defer close(drained); p.drain() })
+	defer func() {
+		if !ends() {
+			<-drained
+		}
+	}()
 	return p.server.Serve(ctx, public)
 }
 
