@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -86,6 +87,14 @@ func TestLeaseOfASlotHeldAlone(t *testing.T) {
 	s, l := open(t, Config{}), slots(t, 2, time.Second)
 	hold(t, s, l, 9, 1).letGo(t, 0, 2)
 	one := hold(t, s, l, 1, 10)
+	stranger := &holding{s, l, one.b}
+	stranger.b.ID = store.ID{Hi: 7, Lo: 7}
+	for _, handle := range []uint64{0, 1, one.b.Grants[0].Handle} {
+		stranger.letGo(t, handle, 20)
+		if n := left(t, s, l, 20); n != 1 {
+			t.Fatalf("somebody else gives a slot back with %d: %d are left, want 1", handle, n)
+		}
+	}
 	if err := s.Renew(context.Background(), []store.Return{one.back(t, one.b.Grants[0].Handle, 500)}); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +145,33 @@ func TestJoinIsUndone(t *testing.T) {
 	}
 	one.letGo(t, one.b.Grants[0].Handle, 40)
 	if n := left(t, s, l, 50); n != 5 {
+		t.Fatalf("%d slots are left, want 5", n)
+	}
+}
+
+// Whoever joins by the general way, here with a claim on a window, finds the
+// slot that was held alone as it was.
+func TestJoinByTheGeneralWay(t *testing.T) {
+	s, l := open(t, Config{}), slots(t, 5, time.Minute)
+	window, err := store.NewTokens("window", store.FixedWindow, limit.Per(100, time.Hour), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold(t, s, l, 9, 1).letGo(t, 0, 2)
+	one := hold(t, s, l, 1, 10)
+	two := &holding{s, l, store.Batch{ID: store.ID{Hi: 2, Lo: 2}, Now: 20, Grants: make([]store.Grant, 2), Claims: []store.Claim{
+		{Owner: store.KeyOf("one"), Limit: l, Cost: 1}, {Owner: store.KeyOf("one"), Limit: window, Cost: 1},
+	}}}
+	if err := s.Claim(context.Background(), &two.b); err != nil || !two.b.Grants[0].OK || !two.b.Grants[1].OK {
+		t.Fatalf("%+v, %v", two.b.Grants, err)
+	}
+	for i, h := range []*holding{one, two} {
+		if n := left(t, s, l, 30); n != int64(3+i) {
+			t.Fatalf("%d slots are left before the end of request %d, want %d", n, i+1, 3+i)
+		}
+		h.letGo(t, h.b.Grants[0].Handle, 30)
+	}
+	if n := left(t, s, l, 40); n != 5 {
 		t.Fatalf("%d slots are left, want 5", n)
 	}
 }
