@@ -138,8 +138,8 @@ func spread1D(list []label) {
 func (c *Chart) marks(b *strings.Builder, p plot) {
 	for _, m := range c.Marks {
 		anchor := p.x(m.X)
-		fmt.Fprintf(b, `<path d="M%.1f %d V%d" stroke="#94a3b8" stroke-dasharray="2 4"/><text transform="translate(%.1f %d) rotate(-90)" text-anchor="end" font-size="11" fill="#475569">%s</text>`+"\n",
-			anchor, top, chartHeight-bottom, anchor+11, top+(chartHeight-top-bottom)/3, html.EscapeString(m.Text))
+		fmt.Fprintf(b, `<path d="M%.1f %d V%d" stroke="#94a3b8" stroke-dasharray="2 4"/><text transform="translate(%.1f %d) rotate(-90)" font-size="11" fill="#475569">%s</text>`+"\n",
+			anchor, top, chartHeight-bottom, anchor+11, chartHeight-bottom-6, html.EscapeString(m.Text))
 	}
 }
 
