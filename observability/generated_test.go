@@ -97,6 +97,9 @@ func TestDashboardsAreWhatGrafanaImports(t *testing.T) {
 // Titles are unique in a dashboard, queries use metrics that there are, and
 // every metric is on some panel.
 func TestPanels(t *testing.T) {
+	if _, unknown := metricsIn("plimsoll_serving + plimsoll_nonsense_total"); len(unknown) != 1 {
+		t.Errorf("of a metric and a name that is none, %q are none", unknown)
+	}
 	for _, d := range Dashboards() {
 		seen := map[string]bool{}
 		for p := range d.Panels() {

@@ -77,12 +77,14 @@ func TestEveryPanelHasData(t *testing.T) {
 	}
 	var story *Story
 	var missing []string
-	for told := range 3 { // again where the machine stood still at the wrong moment
+	for range 3 { // again where the machine stood still at the wrong moment
 		next, err := stand.Tell(ctx, *length, func(a Act) { t.Log(time.Now().Format(time.TimeOnly), a.Name) })
 		if err != nil {
-			t.Fatal(err)
+			t.Log(err)
+			missing = []string{err.Error()}
+			continue
 		}
-		if told == 0 {
+		if story == nil {
 			story = next
 		}
 		missing = nil
@@ -95,6 +97,9 @@ func TestEveryPanelHasData(t *testing.T) {
 	}
 	for _, what := range missing {
 		t.Error(what)
+	}
+	if story == nil {
+		t.Fatal("no story came to its end")
 	}
 	draw(ctx, t, servers["classic"], story)
 	counts(ctx, t, servers["classic"])

@@ -47,7 +47,7 @@ type Stand struct {
 	ended    []func()
 }
 
-// Start starts a Redis, a service that can do 150 requests a second, and the
+// Start starts a Redis, a service that can do 75 requests a second, and the
 // workers in front of it. Close must follow when there is no error.
 func Start(ctx context.Context) (*Stand, error) {
 	redisstore.Silence()
@@ -72,7 +72,7 @@ func (s *Stand) start(ctx context.Context) (err error) {
 	if err := s.redis.Launch(ctx); err != nil {
 		return fmt.Errorf("observe: %w", err)
 	}
-	if s.payments, err = service.New(service.Config{Connections: 12, Query: 80 * time.Millisecond}); err != nil {
+	if s.payments, err = service.New(service.Config{Connections: 6, Query: 80 * time.Millisecond}); err != nil {
 		return fmt.Errorf("observe: %w", err)
 	}
 	s.ended = append(s.ended, s.payments.Close)

@@ -74,13 +74,23 @@ func stepIn(ctx context.Context, s *Stand) error {
 	return nil
 }
 
-// override makes an override for a minute, whoever else makes one meanwhile.
+// override makes an override for a minute, whoever else makes one meanwhile,
+// and tries again for some seconds when the store is only just back.
 func (s *Stand) override(ctx context.Context, o control.Override) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
 	c := s.Workers[0].Control()
 	for {
 		change := control.Change{Action: control.Create, Override: o, TTL: time.Minute, Actor: control.Actor{Name: "ann", Admin: true}, Expect: max(c.State().Document.Version, 1)}
 		_, err := c.Do(ctx, change)
-		if _, stale := errors.AsType[*control.StaleError](err); !stale {
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
 			return err
 		}
 	}
