@@ -141,13 +141,23 @@ func (m *remote) slow(int) {} // what computes takes what it takes
 
 func (m *remote) capacity() float64 { return m.able }
 
+// patienceAtEnd is how long a service has to say what it used. One that was
+// drowned has thousands of calls to do before it hears that nobody is left.
+const patienceAtEnd = 3 * time.Second
+
 func (m *remote) end() (processor float64, err error) {
 	for _, l := range m.lines {
 		l.conn.Close()
 	}
 	m.lines = nil
+	kill := time.AfterFunc(patienceAtEnd, func() { _ = m.command.Process.Kill() })
 	_, err = m.said(func(line string) bool { return json.Unmarshal([]byte(line), &processor) == nil })
-	return processor, errors.Join(err, m.clear())
+	if kill.Stop() {
+		return processor, errors.Join(err, m.clear())
+	}
+	_ = m.clear() // says that it was killed
+	used := m.command.ProcessState
+	return (used.UserTime() + used.SystemTime()).Seconds(), nil
 }
 
 func (m *remote) clear() (err error) {
@@ -166,17 +176,35 @@ func (m *remote) clear() (err error) {
 // line is a connection with many calls under way.
 type line struct {
 	conn    net.Conn
+	out     chan frame    // on their way: a service that does not read holds up no caller
+	gone    chan struct{} // closed when the connection has ended
 	mu      sync.Mutex
 	waiting map[uint64]chan uint8 // who waits for which verdict
 }
 
 func newLine(conn net.Conn) *line {
-	l := &line{conn: conn, waiting: map[uint64]chan uint8{}}
+	const many = 1024
+	l := &line{conn: conn, out: make(chan frame, many), gone: make(chan struct{}), waiting: map[uint64]chan uint8{}}
 	go l.listen()
+	go l.send()
 	return l
 }
 
+func (l *line) send() {
+	for {
+		select {
+		case f := <-l.out:
+			if write(l.conn, &f) != nil {
+				return
+			}
+		case <-l.gone:
+			return
+		}
+	}
+}
+
 func (l *line) listen() {
+	defer close(l.gone)
 	buffered := bufio.NewReader(l.conn)
 	for {
 		var v verdict
@@ -197,9 +225,10 @@ func (l *line) exchange(ctx context.Context, f *frame) (word uint8, ok bool) {
 	answer := make(chan uint8, 1)
 	l.mu.Lock()
 	l.waiting[f.ID] = answer
-	err := write(l.conn, f)
 	l.mu.Unlock()
-	if err != nil {
+	select {
+	case l.out <- *f:
+	case <-ctx.Done():
 		l.forget(f.ID)
 		return 0, false
 	}
