@@ -14,6 +14,9 @@ import (
 //go:embed common.lua
 var common string
 
+//go:embed bucket.lua
+var bucketSource string
+
 //go:embed claim.lua
 var claimSource string
 

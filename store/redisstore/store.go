@@ -50,7 +50,7 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
-		claims: newScript(common + claimSource), settles: newScript(freeSource + common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
+		claims: newScript(bucketSource + common + claimSource), settles: newScript(freeSource + common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
 	return s, nil
@@ -90,11 +90,11 @@ func (s *Store) Claim(ctx context.Context, b *store.Batch) error {
 
 // claim decides a batch whose keys lie together.
 func (s *Store) claim(ctx context.Context, b *store.Batch) error {
-	keys, args, err := s.encode(b)
+	j, err := s.encode(b)
 	if err != nil {
 		return fmt.Errorf("redisstore: claim: %w", err)
 	}
-	return s.group.ask(ctx, b, job{keys: keys, args: args})
+	return s.group.ask(ctx, b, j)
 }
 
 // commit sends calls together, and gives back what came for nobody.
@@ -109,7 +109,7 @@ func (s *Store) commit(calls []*call) {
 	s.patience.heard(jobs[0].cmd.Err())
 	var ghosts []store.Return
 	for i, c := range calls {
-		c.err = answerTo(jobs[i].cmd, c.batch.Grants)
+		c.err = answerTo(jobs[i].cmd, &c.batch)
 		s.doubt(c.err)
 		if !c.deliver() && c.err == nil {
 			ghosts = append(ghosts, c.granted()...)
@@ -153,12 +153,19 @@ func (s *Store) aside(ctx context.Context, script *script, jobs []job) error {
 	return nil
 }
 
-func answerTo(cmd *redis.Cmd, grants []store.Grant) error {
-	answer, err := cmd.Text()
-	if err != nil {
+func answerTo(cmd *redis.Cmd, b *store.Batch) error {
+	if err := cmd.Err(); err != nil {
 		return wrap("claim", err)
 	}
-	return decode(answer, grants)
+	switch answer := cmd.Val().(type) {
+	case int64:
+		if len(b.Claims) == 1 {
+			return decodeOwed(answer, &b.Claims[0], &b.Grants[0])
+		}
+	case string:
+		return decode(answer, b.Grants)
+	}
+	return fmt.Errorf("redisstore: claim: an answer of type %T", cmd.Val())
 }
 
 // wrap tells errors that are about one key from those that are about the store.

@@ -23,14 +23,18 @@ func (s *Store) keyOf(owner store.Key, l *store.Limit) string {
 	return s.prefix + "{" + owner.String() + "}s" + strconv.FormatUint(l.ID, 16)
 }
 
-// encode makes the keys and arguments of the script for a batch.
-func (s *Store) encode(b *store.Batch) (keys []string, args []any, err error) {
+// encode makes the call of the script for a batch.
+func (s *Store) encode(b *store.Batch) (job, error) {
+	var keys []string
 	packed := make([]byte, 0, 52*len(b.Claims))
 	for i := range b.Claims {
 		c := &b.Claims[i]
 		t, err := termsOf(c.Limit)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", store.ErrKey, err)
+			return job{}, fmt.Errorf("%w: %w", store.ErrKey, err)
+		}
+		if simple(b, &t) {
+			return s.ofBucket(c, &t), nil
 		}
 		key := s.keyOf(c.Owner, c.Limit)
 		place := slices.Index(keys, key)
@@ -47,7 +51,7 @@ func (s *Store) encode(b *store.Batch) (keys []string, args []any, err error) {
 	if b.Peek {
 		peek = "1"
 	}
-	return keys, append(s.header(), b.ID.AppendTo(nil), peek, packed), nil
+	return job{keys: keys, args: append(s.header(), b.ID.AppendTo(nil), peek, packed)}, nil
 }
 
 // header are the arguments that all scripts begin with.
