@@ -99,7 +99,7 @@ func (a *API) routes() []route {
 		{"GET", "/v1/refusals", reading, a.refusals},
 		{"GET", "/v1/work", reading, a.work},
 		{"GET", "/v1/holders", reading, a.holders},
-		{"GET", "/v1/report", auditing, a.report},
+		{"GET", "/v1/report", reporting, a.report},
 	}
 }
 

@@ -13,8 +13,8 @@ type Role uint8
 const (
 	Nobody    Role = iota // is not known
 	Viewer                // reads the state
-	Auditor               // reads the state and the audit trail
-	Responder             // changes overrides within the guard rails, and reads the state
+	Auditor               // reads the state, reports and the audit trail
+	Responder             // changes overrides within the guard rails, and reads the state and reports
 	Admin                 // changes overrides and tokens, and reads everything
 )
 
@@ -50,10 +50,11 @@ type right uint8
 
 // The rights.
 const (
-	reading  right = iota // of the state
-	auditing              // of the trail
-	acting                // on overrides
-	ruling                // over tokens
+	reading   right = iota // of the state
+	reporting              // on an incident, with what the trail has of it
+	auditing               // of the trail
+	acting                 // on overrides
+	ruling                 // over tokens
 )
 
 // may reports whether a role has a right.
@@ -62,9 +63,9 @@ func (r Role) may(what right) bool {
 	case Admin:
 		return true
 	case Responder:
-		return what == reading || what == acting
+		return what == reading || what == reporting || what == acting
 	case Auditor:
-		return what == reading || what == auditing
+		return what == reading || what == reporting || what == auditing
 	case Viewer:
 		return what == reading
 	case Nobody:

@@ -57,9 +57,10 @@ func TestEveryRouteAsksWhoAsks(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	for role, rights := range map[Role][]right{
-		Nobody: nil, Viewer: {reading}, Auditor: {reading, auditing}, Responder: {reading, acting}, Admin: {reading, auditing, acting, ruling},
+		Nobody: nil, Viewer: {reading}, Auditor: {reading, reporting, auditing}, Responder: {reading, reporting, acting},
+		Admin: {reading, reporting, auditing, acting, ruling},
 	} {
-		for _, what := range []right{reading, auditing, acting, ruling} {
+		for _, what := range []right{reading, reporting, auditing, acting, ruling} {
 			if role.may(what) != slices.Contains(rights, what) {
 				t.Errorf("%v may %d: %v", role, what, role.may(what))
 			}
