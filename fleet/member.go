@@ -104,11 +104,17 @@ func (m *Member) pause() time.Duration {
 }
 
 // leave sends a last beat, so that the fleet need not wait for silence. The one
-// that the end of the context has cut short may still be in its way.
+// that the end of the context has cut short is let out of its way.
 func (m *Member) leave(ctx context.Context) {
 	m.leaving.Store(true)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.Beat)
 	defer cancel()
+	select {
+	case m.calling <- struct{}{}:
+		<-m.calling
+	case <-ctx.Done():
+		return
+	}
 	again := time.NewTicker(m.config.Beat / 10)
 	defer again.Stop()
 	for !m.beat(ctx) {
