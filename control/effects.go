@@ -1,10 +1,5 @@
 package control
 
-import (
-	"math"
-	"time"
-)
-
 // Effects is what the overrides that hold for one worker now amount to: what a
 // plan is to be made of, instead of overrides. Where several concern the same
 // thing, the one created last holds; sheds add up. It must not be changed.
@@ -131,12 +126,4 @@ func (e *Effects) caller(o *Override) {
 		return
 	}
 	e.Callers[o.Scope.Caller] = CallerEffect{o.ID, o.Set, o.Value, o.DryRun}
-}
-
-// Release is how the end of a pin goes: nothing jumps. The level sinks at the
-// pace of its stage, a class in each down, and stops by itself when the
-// worker's utilization rises again. It is how long that takes from a level at
-// the soonest.
-func Release(level float64, down time.Duration) time.Duration {
-	return time.Duration(math.Max(0, level) * float64(down))
 }

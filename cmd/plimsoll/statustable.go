@@ -31,8 +31,8 @@ func writeTable(w io.Writer, body []byte) error {
 	worker := operator.WorkerOf(&s)
 	classesTable(&text, &s, worker)
 	if worker != nil {
-		fmt.Fprintf(&text, "\nworker: room for %d of %d, %.0f%% in use, %.0f%% if nothing were refused; shedding level %.2f of 3\n",
-			worker.Limit, worker.MaxInFlight, 100*worker.Utilization, 100*worker.Demand, worker.Level)
+		fmt.Fprintf(&text, "\nworker: room for %d of %d, %.0f%% in use, %.0f%% if nothing were refused; shedding level %.2f of 3%s\n",
+			worker.Limit, worker.MaxInFlight, 100*worker.Utilization, 100*worker.Demand, worker.Level, worker.Pace())
 	}
 	_, err = io.WriteString(w, text.String())
 	return err

@@ -45,7 +45,8 @@ func (t *Top) Frame(width, height int, at time.Time) []string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "plimsoll %s  %s for %s  %d in flight  store %s  %s\n", s.Version, s.State, span(s.Uptime), s.InFlight, s.Store.State, at.UTC().Format("15:04:05Z"))
 	if w := WorkerOf(s); w != nil {
-		fmt.Fprintf(&text, "worker: room for %d of %d, %.0f%% in use, %.0f%% wanted, shedding level %.2f of 3\n", w.Limit, w.MaxInFlight, 100*w.Utilization, 100*w.Demand, w.Level)
+		fmt.Fprintf(&text, "worker: room for %d of %d, %.0f%% in use, %.0f%% wanted, shedding level %.2f of 3%s\n",
+			w.Limit, w.MaxInFlight, 100*w.Utilization, 100*w.Demand, w.Level, w.Pace())
 	}
 	if s.Fleet.Live > 0 {
 		fmt.Fprintf(&text, "fleet: %d live, %d silent, %d shutting down\n", s.Fleet.Live, s.Fleet.Stale, s.Fleet.Drained)

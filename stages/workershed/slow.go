@@ -57,6 +57,19 @@ func (l level) next(use float64, step time.Duration, r *ramp) level {
 	return l
 }
 
+// gone is how long it takes until a level is 0 if utilization stays as it is; 0
+// when it does not sink.
+func (l level) gone(use float64, r *ramp) time.Duration {
+	pace := unit(1 - use/lowUse)
+	if l.value <= 0 || pace <= 0 {
+		return 0
+	}
+	return time.Duration(min(l.value*float64(r.down)/pace, float64(longestWait)))
+}
+
+// longestWait bounds what is told: beyond it nothing is foreseen.
+const longestWait = 24 * time.Hour
+
 // shed is the share of a class's cohorts that a level drops.
 func shed(value float64, class int) float64 {
 	if class >= maxLevel {

@@ -120,6 +120,33 @@ func TestShedTakesTheLeastImportantFirst(t *testing.T) {
 
 // The hint of the slow layer is when the cohort would be let in again, were
 // the trouble over now: until then it is dropped, and from then on it is not.
+// What is foreseen of the end of a level is what steps at the same utilization
+// come to; where it does not sink, nothing is foreseen.
+func TestTheEndOfALevelIsForeseen(t *testing.T) {
+	r := &ramp{up: time.Minute, down: 2 * time.Minute}
+	for _, use := range []float64{0, 0.35, 0.6} {
+		l, took := level{value: 1.5}, time.Duration(0)
+		foreseen := l.gone(use, r)
+		for ; l.value > 0; took += time.Second {
+			l = l.next(use, time.Second, r)
+		}
+		if off := took - foreseen; off < 0 || off > time.Second {
+			t.Errorf("at %v it took %v, foreseen were %v", use, took, foreseen)
+		}
+	}
+	for _, use := range []float64{lowUse, 0.75, 1} {
+		if got := (level{value: 1}).gone(use, r); got != 0 {
+			t.Errorf("at %v it does not sink, and %v is foreseen", use, got)
+		}
+	}
+	if got := (level{}).gone(0, r); got != 0 {
+		t.Errorf("no level is gone in %v", got)
+	}
+	if got := (level{value: 3}).gone(0.6999999, r); got != longestWait {
+		t.Errorf("%v is foreseen", got)
+	}
+}
+
 func TestBackInIsWhenTheCohortReturns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := ramps[Fast]

@@ -24,6 +24,7 @@ type Snapshot struct {
 
 	Level       float64                 `json:"level"` // of the slow layer: 0 drops nothing, 1 all of Low, 3 all but Critical
 	Pinned      bool                    `json:"pinned"`
+	GoneIn      time.Duration           `json:"gone_in_ns"`   // until the level is 0 if utilization stays as it is; 0 when it does not sink
 	Strain      float64                 `json:"strain"`       // the same, because the processors are late
 	Shed        [priority.Count]float64 `json:"shed"`         // share of the cohorts that are dropped
 	Utilization float64                 `json:"utilization"`  // share of the limit that was in use, of the last seconds
@@ -54,6 +55,9 @@ func (s *State) Snapshot() Snapshot {
 		snap.Limit, snap.MaxInFlight = s.limitUnder(c), c.maxInFlight
 		snap.Caps = c.shares.all(snap.Limit)
 		snap.MaxStreams, snap.ExemptMax = c.maxStreams, c.exemptMax
+		if c.ramps && !snap.Pinned {
+			snap.GoneIn = level{value: snap.Level}.gone(snap.Utilization, &c.ramp)
+		}
 	}
 	for class := range priority.Count {
 		snap.InFlight[class] = lane(word, class)
