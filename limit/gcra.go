@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -41,6 +42,9 @@ type Bucket struct {
 // bits, and with one more cost 64.
 const maxSpan = 1 << 62
 
+// maxDebt is the most that is owed, whatever clocks say: it takes 63 bits.
+const maxDebt = 1<<63 - 1
+
 // behind is how far a clock may be behind the newest moment seen before it
 // counts as set back: requests are stamped when they arrive, and may be
 // decided in another order.
@@ -73,7 +77,8 @@ func NewGCRA(r Rate, burst int64) (GCRA, error) {
 // A moment before the bucket's own one refills nothing. It is waited for when
 // it is behind by up to a second, or by less than a full bucket's time, and the
 // debt then exceeds a full bucket's; when it is behind by more, the clock was
-// set back, and no more is owed than a full bucket. A bucket that owes nothing
+// set back, and a full bucket is owed, or what was owed if waiting does not
+// explain it. A bucket that owes nothing
 // is as if never used, at any moment.
 func (g *GCRA) Owed(b Bucket, now int64) Debt {
 	if now < b.At {
@@ -86,11 +91,19 @@ func (g *GCRA) owedBefore(b Bucket, now int64) Debt {
 	if b.Debt == 0 {
 		return 0
 	}
-	d := min(b.Debt, Debt(g.capacity+g.slack))
-	if owed := uint64(d) + product(uint64(b.At)-uint64(now), g.unit); owed <= g.capacity+g.slack {
+	d, most := uint64(min(b.Debt, maxDebt)), g.capacity+g.slack
+	later := product(uint64(b.At)-uint64(now), g.unit)
+	switch owed := min(d+later, maxDebt); {
+	case owed <= most:
 		return Debt(owed)
+	case later <= g.slack && d <= most:
+		return Debt(most)
+	case later <= g.slack:
+		return Debt(owed)
+	case d <= most:
+		return Debt(g.capacity)
 	}
-	return Debt(g.capacity)
+	return Debt(d)
 }
 
 // Take asks for cost tokens of a bucket that owes d.
@@ -149,19 +162,37 @@ func (g *GCRA) After(d Debt, elapsed uint64) Debt {
 }
 
 // Convert carries a debt over from another limit: what was spent stays spent,
-// counted in tokens and rounded up to a unit, so raising a limit never lowers
-// what remains and lowering it mints nothing. It is cut to one full bucket.
-func (g *GCRA) Convert(from *GCRA, d Debt) Debt {
+// all of it, counted in tokens and rounded up to a unit, so raising a limit
+// never lowers what remains and lowering it mints nothing.
+//
+// It does not if more is spent than a bucket of g holds, and g does not refill
+// faster: the caller would be locked out for longer than either limit says. Such
+// a debt stays from's, and is paid at from's rate, until it fits; till then
+// nothing passes. However often limits change, in a window W there pass at most
+// the largest of their bursts and the fastest of their rates times W.
+func (g *GCRA) Convert(from *GCRA, d Debt) (converted Debt, ok bool) {
 	if *from == *g {
-		return d
+		return d, true
 	}
-	return Debt(min(ceilMulDiv(uint64(d), g.interval, from.interval), g.capacity))
+	converted = Debt(min(ceilMulDiv(uint64(d), g.interval, from.interval), maxSpan))
+	return converted, converted <= Debt(g.capacity) || g.faster(from)
 }
 
-// Spent is a debt in tokens, rounded up.
-func (g *GCRA) Spent(d Debt) int64 {
-	return int64(ceilMulDiv(uint64(min(d, Debt(g.capacity))), 1, g.interval))
+func (g *GCRA) faster(than *GCRA) bool {
+	high, low := bits.Mul64(g.unit, than.interval)
+	otherHigh, otherLow := bits.Mul64(than.unit, g.interval)
+	return high > otherHigh || high == otherHigh && low > otherLow
 }
+
+// Holding is g with another burst, which may be smaller than what is spent: it
+// tells when a debt that Convert leaves fits.
+func (g GCRA) Holding(burst int64) GCRA {
+	g.burst, g.capacity = burst, uint64(g.worth(burst))
+	return g
+}
+
+// Spent is a debt in tokens, rounded up. It may be more than a burst.
+func (g *GCRA) Spent(d Debt) int64 { return int64(ceilMulDiv(uint64(d), 1, g.interval)) }
 
 // Whole is how many whole tokens a debt is worth.
 func (g *GCRA) Whole(d Debt) int64 { return int64(uint64(min(d, Debt(g.capacity))) / g.interval) }

@@ -151,12 +151,14 @@ func TestGCRAChangedLimit(t *testing.T) {
 		t.Fatalf("admitted %d of 17, want 16", ok)
 	}
 	faster := newFlow(t, Per(1000, 20*time.Second), 16).g
-	_, r := faster.Take(faster.Convert(&f.g, f.g.Owed(f.b, f.now)), 1)
+	d, _ := faster.Convert(&f.g, f.g.Owed(f.b, f.now))
+	_, r := faster.Take(d, 1)
 	if r.OK || r.RetryAfter != 20*time.Millisecond {
 		t.Errorf("after the change of the rate: %+v, want refused for 20ms", r)
 	}
 	wider := newFlow(t, Per(10, 20*time.Second), 20).g
-	_, r = wider.Take(wider.Convert(&f.g, f.g.Owed(f.b, f.now)), 1)
+	d, _ = wider.Convert(&f.g, f.g.Owed(f.b, f.now))
+	_, r = wider.Take(d, 1)
 	if !r.OK || r.Remaining != 3 {
 		t.Errorf("after the burst went from 16 to 20: %+v, want 3 left", r)
 	}
@@ -463,7 +465,11 @@ func TestGCRAConvertProperties(t *testing.T) {
 		from, fromRate, burst := drawExact(t, "burst")
 		to, toRate, newBurst := drawExact(t, "new burst")
 		d := Debt(rapid.Uint64Range(0, from.capacity).Draw(t, "owed"))
-		was, is := from.remaining(d), to.remaining(to.Convert(&from, d))
+		converted, ok := to.Convert(&from, d)
+		if fits := from.Spent(d) <= newBurst; ok != (fits || toRate.rat().Cmp(fromRate.rat()) > 0) {
+			t.Fatalf("%s/%d to %s/%d with %d owed: converted %t", fromRate, burst, toRate, newBurst, d, ok)
+		}
+		was, is := from.remaining(d), to.remaining(converted)
 		if newBurst >= burst && is < was {
 			t.Fatalf("%s/%d to %s/%d with %d owed: remaining fell from %d to %d", fromRate, burst, toRate, newBurst, d, was, is)
 		}

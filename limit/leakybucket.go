@@ -118,6 +118,13 @@ func (l *LeakyBucket) Owing(spent, now int64) Leaky {
 	return Leaky{min(max(spent, 0), l.burst/request+1) * request, milliseconds(now)}
 }
 
+// Holding is l with another burst: so many requests may be let through or held
+// beside the first, and one.
+func (l LeakyBucket) Holding(burst int64) LeakyBucket {
+	l.burst = (burst - 1) * request
+	return l
+}
+
 // Left is what remains of a level after some nanoseconds.
 func (l *LeakyBucket) Left(level int64, elapsed uint64) int64 {
 	leaked, _ := mulDiv(uint64(l.rate), elapsed/uint64(time.Millisecond), 1000)

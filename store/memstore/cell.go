@@ -22,6 +22,7 @@ type cell struct {
 	shard   *shard
 	print   uint64 // of the entry, for a limit on slots
 	alone   uint64 // the entry's word, for a slot that is held alone; else 0
+	held    bool   // more is spent than the limit that is asked for holds: nothing passes
 }
 
 type words struct {
@@ -54,6 +55,8 @@ func (c *cell) take(now, cost int64) (r limit.Result) {
 	switch l := c.limit; {
 	case l.Kind == store.Slots:
 		return c.takeSlot(cost)
+	case c.held && cost == 0:
+		return c.take(now, 1)
 	case l.Algorithm == store.TokenBucket:
 		d, r := l.GCRA.Take(limit.Debt(c.word), cost)
 		c.word = uint64(d)
@@ -154,8 +157,37 @@ func (c *cell) begin(spent, now int64) {
 	}
 }
 
-// carry makes a state, brought to a moment, that of another limit: what is
-// spent stays spent.
+// fits reports whether a state, brought to a moment, can be that of another
+// limit without forgetting a part of what is spent, or locking out for long.
+func (c *cell) fits(to *store.Limit, now int64) bool {
+	from := c.limit
+	switch {
+	case same(from, to), windowed(from) && windowed(to):
+		return true
+	case from.Algorithm == store.TokenBucket && to.Algorithm == store.TokenBucket:
+		_, ok := to.GCRA.Convert(&from.GCRA, limit.Debt(c.word))
+		return ok
+	}
+	return c.spent(now) <= to.Burst
+}
+
+// windowed reports whether a limit counts whatever was spent, however much.
+func windowed(l *store.Limit) bool {
+	return l.Algorithm == store.FixedWindow || l.Algorithm == store.SlidingWindow
+}
+
+// hold leaves a state that of its limit, of which so much is spent that nothing
+// of another one may pass, and makes it tell when it fits.
+func (c *cell) hold(to *store.Limit) {
+	l := *c.limit
+	l.Burst = to.Burst
+	l.Window.Limit, l.Sliding.Limit, l.Log.Limit, l.Strict.Limit = l.Burst, l.Burst, l.Burst, l.Burst
+	l.GCRA, l.Leaky = l.GCRA.Holding(l.Burst), l.Leaky.Holding(l.Burst)
+	c.limit, c.held = &l, true
+}
+
+// carry makes a state that fits that of another limit: what is spent stays
+// spent.
 func (c *cell) carry(to *store.Limit, version uint16, now int64) {
 	from := c.limit
 	if same(from, to) {
@@ -166,7 +198,8 @@ func (c *cell) carry(to *store.Limit, version uint16, now int64) {
 	c.reset()
 	c.limit, c.version = to, version
 	if from.Algorithm == store.TokenBucket && to.Algorithm == store.TokenBucket {
-		c.setBucket(to.GCRA.Convert(&from.GCRA, debt), now)
+		converted, _ := to.GCRA.Convert(&from.GCRA, debt)
+		c.setBucket(converted, now)
 		return
 	}
 	c.begin(spent, now)

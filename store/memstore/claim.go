@@ -211,7 +211,7 @@ func (it *item) leads(index int32) bool { return it.at.entry != nil && it.lead =
 func (it *item) read(v *view, b *store.Batch, c *store.Claim) (ok bool) {
 	e, state, now := it.at.entry, &it.state, b.Now
 	state.limit, state.version, state.shard, state.print, state.pending = c.Limit, 0, it.at.shard, it.key.print, 0
-	state.alone = 0
+	state.alone, state.held = 0, false
 	switch {
 	case e == nil:
 		state.words = words{}
@@ -227,21 +227,31 @@ func (it *item) read(v *view, b *store.Batch, c *store.Claim) (ok bool) {
 	default:
 		state.extra, state.version = e.extra, uint16(e.name.Load())
 		state.limit = v.limits[state.version].Load()
-		if state.age(now); !same(state.limit, c.Limit) {
-			number, ok := v.number(c.Limit)
-			if ok {
-				state.carry(c.Limit, number, now)
-			}
+		state.age(now)
+		ok := same(state.limit, c.Limit) || state.turn(v, c.Limit, now)
+		if state.regional() || state.version != uint16(e.name.Load()) {
 			e.keep(it.key.print, state)
-			if !ok {
-				return false
-			}
-		} else if state.regional() {
-			e.keep(it.key.print, state)
+		}
+		if !ok {
+			return false
 		}
 	}
 	it.granted = state.words
 	return true
+}
+
+// turn makes a state that of another limit, or holds it where that would forget
+// what is spent. It fails if the limit has no number.
+func (c *cell) turn(v *view, to *store.Limit, now int64) (ok bool) {
+	if !c.fits(to, now) {
+		c.hold(to)
+		return true
+	}
+	number, ok := v.number(to)
+	if ok {
+		c.carry(to, number, now)
+	}
+	return ok
 }
 
 // judgeAll judges both groups: the shadow claims on top of the enforced ones, if

@@ -17,6 +17,7 @@ local function take(c, l)
     c.word = c.word + 1
     return true, 0
   end
+  if c.held and cost == 0 then cost = 1 end
   if c.unit == 0 then
     if cost < 0 or cost > c.cap then return false, -1 end
     if cost > max(0, c.cap - c.word) then return false, c.at + c.interval - now end
@@ -62,14 +63,11 @@ for at = 1, #packed, 52 do
     if not there then there = {word = call('ZCOUNT', KEYS[place], format('(%.0f', now), '+inf')} end
     l.c = there
   else
-    -- A limit that was changed refills at the new rate from now on, also when it
-    -- refuses. Of two versions of a limit in one batch the first one holds.
+    -- A limit that was changed refills at the new rate as soon as what is spent
+    -- fits it, also when it refuses. Of two versions of a limit in one batch the first one holds.
     there = there or load(KEYS[place])
     local c = state(there, l)
-    if c.fp ~= fp and not c.asked then
-      carry(c, l)
-      there.changed = true
-    end
+    if c.fp ~= fp and not c.asked and carry(c, l) then there.changed = true end
     c.asked, l.c = true, c
   end
   places[place] = there

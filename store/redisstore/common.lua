@@ -7,6 +7,7 @@
 -- interval is its length, cap its limit, word what was used, at its start.
 local fmod, min, max = math.fmod, math.min, math.max
 local BEHIND = 1000000 -- how far a clock may be behind before it counts as set back
+local MOST = 4503599627370496 -- the most that is owed, 2^52
 local RECORD, SIZE = '>c8c8ddddd', 56
 
 local call, format, pack, unpack = redis.call, string.format, struct.pack, struct.unpack
@@ -36,7 +37,7 @@ local function age(c)
       if refilled < c.word then c.word = c.word - refilled else c.word = 0 end
       c.at = now
     elseif c.at - now > BEHIND then
-      c.word, c.at = min(c.word, c.cap), now
+      c.at = now
       return true
     end
     return false
@@ -51,9 +52,31 @@ local function age(c)
   return false
 end
 
--- carry makes a state that of another limit: what is spent stays spent.
+-- burst is how many tokens a limit or a state holds.
+local function burst(l)
+  if l.unit > 0 then return l.cap / l.interval end
+  return l.cap
+end
+
+-- fits reports whether a state can be that of another limit without forgetting
+-- a part of what is spent, or locking out for longer than either limit says.
+local function fits(c, l)
+  if c.unit == 0 and l.unit == 0 then return true end
+  if c.unit == 0 then return c.word <= burst(l) end
+  if c.word <= burst(l) * c.interval then return true end
+  return l.unit * c.interval > c.unit * l.interval -- false for a window: its unit is 0
+end
+
+-- carry makes a state that of another limit: what is spent stays spent, and
+-- nothing is cut. Where it does not fit it stays as it is, refills at its own
+-- rate, tells when it fits, and lets nothing pass till then.
 local function carry(c, l)
-  if c.fp == l.fp then return end
+  if c.fp == l.fp then return true end
+  if not fits(c, l) then
+    c.held, c.own, c.cap = true, c.cap, burst(l)
+    if c.unit > 0 then c.cap = c.cap * c.interval end
+    return false
+  end
   if c.unit > 0 and l.unit > 0 then
     if c.unit ~= l.unit or c.interval ~= l.interval then
       -- word * to / from, rounded up, and by two more where a product is not exact
@@ -63,17 +86,18 @@ local function carry(c, l)
       if product > 9007199254740992 then part = part + 2 end
       c.word = (c.word - rem) / c.interval * l.interval + part
     end
-    c.word = min(c.word, l.cap)
+    c.word = min(c.word, MOST)
   else
     local spent = c.word
-    if c.unit > 0 then spent = up(min(spent, c.cap), c.interval) end
+    if c.unit > 0 then spent = up(spent, c.interval) end
     if l.unit > 0 then
-      c.word, c.at = min(spent * l.interval, l.cap), now
+      c.word, c.at = spent * l.interval, now
     else
       c.word, c.at = spent, now - fmod(now, l.interval)
     end
   end
   c.fp, c.unit, c.interval, c.cap = l.fp, l.unit, l.interval, l.cap
+  return true
 end
 
 -- reset is how long until a state is as if never used.
@@ -126,7 +150,7 @@ local function save(owner)
   for i = 1, #owner do
     local c = owner[i]
     if c.word > 0 then
-      value = value .. pack(RECORD, c.id, c.fp, c.unit, c.interval, c.cap, c.word, c.at)
+      value = value .. pack(RECORD, c.id, c.fp, c.unit, c.interval, c.own or c.cap, c.word, c.at)
       local after = reset(c)
       if after > longest then longest = after end
     end

@@ -8,8 +8,8 @@ l.id, l.fp, l.unit, l.interval, l.cap, want, parts, least = unpack('>c8c8dddddd'
 
 local o = load(l.key)
 local c = state(o, l)
-local changed = o.changed or c.fp ~= l.fp
-carry(c, l)
+local changed = c.fp ~= l.fp
+changed = carry(c, l) and changed or o.changed
 
 -- left is how many tokens there are.
 local function left()

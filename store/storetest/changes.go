@@ -21,15 +21,65 @@ var changeRules = []rule{
 	},
 	{
 		"change/lower",
-		"Lowering a limit mints nothing, and blocks for no longer than the new limit takes to refill.",
+		"Lowering a limit mints nothing, and blocks for no longer than the old limit takes to refill.",
 		func(k *kit) {
 			k.each(100, 100*time.Second, func(l *store.Limit) {
 				o, lower := k.owner(), k.limitOf(l.Algorithm, l.Name, 2, 2*time.Second)
 				k.take(o, l, 60)
 				k.wantLeft(o, lower, 0)
-				k.pass(2 * time.Second)
+				k.pass(100 * time.Second)
 				k.wantLeft(o, lower, 2)
 			})
+		},
+	},
+	{
+		"change/lower-and-raise",
+		"A limit that is lowered below what is spent, and raised again, forgets nothing of it, whoever asks in between.",
+		func(k *kit) {
+			k.each(10, 10*time.Minute, func(l *store.Limit) {
+				o, lower := k.owner(), k.limitOf(l.Algorithm, l.Name, 5, 5*time.Minute)
+				k.pass(10*time.Minute - time.Duration(k.now%int64(10*time.Minute))) // windows of both begin
+				k.take(o, l, 7)
+				k.admits(o, lower, 3, 0)
+				k.wantLeft(o, l, 3)
+			})
+		},
+	},
+	{
+		"change/held",
+		"A limit lowered below what is spent refuses until that has refilled, at the old rate, to what is allowed; a refusal keeps the caller from nothing.",
+		func(k *kit) {
+			a, o := k.tokens("rate", store.TokenBucket, limit.Per(100, 100*time.Second), 100), k.owner()
+			b := k.tokens("rate", store.TokenBucket, limit.Per(10, 100*time.Second), 10)
+			k.admits(o, a, 60, 60)
+			k.want("60 spent of 10", k.take(o, b, 1), store.Grant{RetryAfter: 51 * time.Second, ResetAfter: time.Minute})
+			k.want("more than there ever is", k.take(o, b, 11), store.Grant{RetryAfter: store.Never, ResetAfter: time.Minute})
+			k.pass(51*time.Second - k.tick())
+			k.want("a moment too early", k.take(o, a, 0), store.Grant{OK: true, Remaining: 90, ResetAfter: 9*time.Second + k.tick()})
+			k.pass(k.tick())
+			if g := k.take(o, b, 1); !g.OK || g.Remaining != 0 {
+				k.Fatalf("at the moment that was told: %+v", g)
+			}
+		},
+	},
+	{
+		"change/disagree",
+		"Two workers that count a caller under different versions of a bucket admit no more than the larger one would.",
+		func(k *kit) {
+			large := k.tokens("rate", store.TokenBucket, limit.Per(100, time.Hour), 100)
+			small := k.tokens("rate", store.TokenBucket, limit.Per(10, time.Hour), 10)
+			brief := k.tokens("rate", store.TokenBucket, limit.Per(99, time.Hour), 3)
+			o, ok := k.owner(), 0
+			for range 200 {
+				for _, l := range []*store.Limit{large, small, brief} {
+					if k.take(o, l, 1).OK {
+						ok++
+					}
+				}
+			}
+			if ok != 100 {
+				k.Fatalf("%d admitted, want 100", ok)
+			}
 		},
 	},
 	{

@@ -23,6 +23,7 @@ type state struct {
 	limit   *store.Limit
 	holders map[store.ID]int64 // of slots: when each lease ends
 	counter counter            // of tokens
+	held    bool               // in this batch nothing passes
 }
 
 // counter counts tokens by one algorithm. All but settle and clone are asked of
@@ -30,8 +31,14 @@ type state struct {
 type counter interface {
 	asking
 	returning
-	clone() counter
+	copying
 	spent(now int64) int64 // whole tokens, rounded up
+}
+
+// copying keeps what is spent.
+type copying interface {
+	clone() counter
+	under(l *store.Limit) // asks by another limit from now on
 }
 
 // asking is what a claim needs.
@@ -99,7 +106,7 @@ func newCounter(l *store.Limit, spent, now int64) counter {
 }
 
 func (s *state) clone() *state {
-	c := &state{limit: s.limit, holders: map[store.ID]int64{}}
+	c := &state{limit: s.limit, holders: map[store.ID]int64{}, held: s.held}
 	for id, ends := range s.holders {
 		c.holders[id] = ends
 	}
@@ -136,6 +143,38 @@ func (s *state) change(to *store.Limit, now int64) {
 	s.counter = newCounter(to, s.counter.spent(now), now)
 }
 
+// hold leaves a settled state as it is if it would have to forget something to
+// be that of another limit, and answers then by its own rate and the other's
+// burst, which lets nothing pass.
+func (s *state) hold(to *store.Limit, now int64) (held bool) {
+	from := s.limit
+	if from.Fingerprint == to.Fingerprint || to.Kind == store.Slots || s.counter.spent(now) <= to.Burst {
+		return false
+	}
+	window := func(l *store.Limit) bool {
+		return l.Algorithm == store.FixedWindow || l.Algorithm == store.SlidingWindow
+	}
+	if window(from) && window(to) {
+		return false
+	}
+	if from.Algorithm == store.TokenBucket && to.Algorithm == store.TokenBucket {
+		before, after := big.NewRat(from.Rate.Count, int64(from.Rate.Period)), big.NewRat(to.Rate.Count, int64(to.Rate.Period))
+		if after.Cmp(before) > 0 {
+			return false
+		}
+	}
+	l := *from
+	l.Burst = to.Burst
+	s.under(&l)
+	s.held = true
+	return true
+}
+
+func (s *state) under(l *store.Limit) {
+	s.limit = l
+	s.counter.under(l)
+}
+
 // take asks a settled state for a cost at a moment.
 func (s *state) take(id store.ID, now, cost int64) (g store.Grant) {
 	switch {
@@ -146,6 +185,9 @@ func (s *state) take(id store.ID, now, cost int64) (g store.Grant) {
 	case cost < 0 || cost > s.limit.Burst:
 		g.RetryAfter = store.Never
 	default:
+		if s.held {
+			cost = max(cost, 1)
+		}
 		if g = s.counter.ask(now, cost); g.OK {
 			s.counter.take(now, cost)
 		}
@@ -172,6 +214,12 @@ func (m *model) claim(b *store.Batch) (grants []store.Grant, memos []memo) {
 	for i := range b.Claims {
 		s := m.at(b.Claims[i].Owner, b.Claims[i].Limit)
 		s.settle(b.Now)
+		if own := s.limit; s.held {
+			continue
+		} else if s.hold(b.Claims[i].Limit, b.Now) {
+			defer m.release(b.Claims[i].Owner, own)
+			continue
+		}
 		s.change(b.Claims[i].Limit, b.Now)
 	}
 	passed := m.try(b, store.Enforced, grants, true)
@@ -185,6 +233,13 @@ func (m *model) claim(b *store.Batch) (grants []store.Grant, memos []memo) {
 		}
 	}
 	return grants, memos
+}
+
+// release undoes hold.
+func (m *model) release(owner store.Key, own *store.Limit) {
+	s := m.at(owner, own)
+	s.under(own)
+	s.held = false
 }
 
 // try judges the claims of a group, one after the other, on copies; if all

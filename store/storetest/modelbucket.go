@@ -61,6 +61,8 @@ func (c *bucketCounter) nanoseconds(u *big.Int) time.Duration {
 	return math.MaxInt64
 }
 
+func (c *bucketCounter) under(l *store.Limit) { c.limit = l }
+
 func (c *bucketCounter) clone() counter {
 	return &bucketCounter{c.limit, new(big.Int).Set(c.owed), c.at}
 }
@@ -68,13 +70,22 @@ func (c *bucketCounter) clone() counter {
 func (c *bucketCounter) settle(now int64) {
 	nanosecond, _ := units(c.limit)
 	capacity, patience := c.full()
+	most := new(big.Int).Add(capacity, patience)
+	beyond, late := c.owed.Cmp(most) > 0, times(nanosecond, c.at-now).Cmp(patience) <= 0
+	if beyond && !late {
+		c.at = now
+	}
 	if c.owed.Sign() > 0 {
 		c.owed.Sub(c.owed, times(nanosecond, now-c.at))
 	}
 	if c.owed.Sign() < 0 {
 		c.owed.SetInt64(0)
 	}
-	if c.owed.Cmp(patience.Add(patience, capacity)) > 0 {
+	switch {
+	case beyond || c.owed.Cmp(most) <= 0: // what is owed beyond a bucket is owed whatever the clock does
+	case late:
+		c.owed.Set(most)
+	default:
 		c.owed.Set(capacity)
 	}
 	c.at = now
@@ -84,9 +95,6 @@ func (c *bucketCounter) convert(to *store.Limit) counter {
 	_, before := units(c.limit)
 	_, after := units(to)
 	converted := &bucketCounter{to, ceil(times(new(big.Int).Mul(c.owed, after), 1), before), c.at}
-	if capacity, _ := converted.full(); converted.owed.Cmp(capacity) > 0 {
-		converted.owed = capacity
-	}
 	return converted
 }
 
@@ -118,7 +126,7 @@ func (c *bucketCounter) figures(int64) (g store.Grant) {
 
 func (c *bucketCounter) spent(int64) int64 {
 	_, token := units(c.limit)
-	return min(ceil(c.owed, token).Int64(), c.limit.Burst)
+	return ceil(c.owed, token).Int64()
 }
 
 func (c *bucketCounter) memo(int64) memo { return memo{owed: new(big.Int).Set(c.owed)} }
@@ -181,6 +189,8 @@ func (c *leakyCounter) rate() int64 {
 	r := times(big.NewInt(c.limit.Rate.Count), 1000*int64(time.Second))
 	return r.Div(r, big.NewInt(int64(c.limit.Rate.Period))).Int64()
 }
+
+func (c *leakyCounter) under(l *store.Limit) { c.limit = l }
 
 func (c *leakyCounter) clone() counter { d := *c; return &d }
 

@@ -20,6 +20,8 @@ type windowCounter struct {
 
 func (c *windowCounter) period() int64 { return int64(c.limit.Rate.Period) }
 
+func (c *windowCounter) under(l *store.Limit) { c.limit = l }
+
 func (c *windowCounter) clone() counter { d := *c; return &d }
 
 func (c *windowCounter) settle(now int64) {
@@ -79,6 +81,8 @@ type slidingCounter struct {
 }
 
 func (c *slidingCounter) period() int64 { return int64(c.limit.Rate.Period) }
+
+func (c *slidingCounter) under(l *store.Limit) { c.limit = l }
 
 func (c *slidingCounter) clone() counter { d := *c; return &d }
 
@@ -176,6 +180,8 @@ const strictParts = 15
 func (c *strictCounter) length() int64 {
 	return (int64(c.limit.Rate.Period) + strictParts - 1) / strictParts
 }
+
+func (c *strictCounter) under(l *store.Limit) { c.limit = l }
 
 func (c *strictCounter) clone() counter {
 	d := &strictCounter{c.limit, map[int64]int64{}, c.last}
@@ -285,6 +291,8 @@ type logCounter struct {
 
 func (c *logCounter) period() int64 { return int64(c.limit.Rate.Period) }
 
+func (c *logCounter) under(l *store.Limit) { c.limit = l }
+
 func (c *logCounter) clone() counter { return &logCounter{c.limit, slices.Clone(c.taken)} }
 
 func (c *logCounter) settle(now int64) {
@@ -319,7 +327,7 @@ func (c *logCounter) newest(now int64) int64 {
 
 func (c *logCounter) figures(now int64) (g store.Grant) {
 	n := len(c.taken)
-	if g.Remaining = c.limit.Burst - int64(n); n > 0 {
+	if g.Remaining = max(0, c.limit.Burst-int64(n)); n > 0 {
 		g.ResetAfter = time.Duration(c.taken[n-1] + c.period() - now)
 	}
 	return g
