@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,6 +138,13 @@ func (w *watcher) changed(s store.State, cause error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes = append(w.changes, c)
+}
+
+// told is the changes until now.
+func (w *watcher) told() []Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.changes)
 }
 
 func (w *watcher) Decided(*pipeline.Request, pipeline.Decision)  {}

@@ -201,7 +201,7 @@ func (u *run) count(ctx context.Context) error {
 		return err
 	}
 	u.result.Stats = u.rig.guard.Stats()
-	u.result.changes = u.rig.watcher.changes
+	u.result.changes = u.rig.watcher.told()
 	u.result.connections = u.connections(ctx)
 	if u.row.Check != nil {
 		return u.row.Check(ctx, u.world, u.result)
