@@ -139,6 +139,7 @@ func (c *call) copy(b *Batch) {
 	}
 	c.batch = *b
 	c.batch.Claims, c.batch.Grants = claims, grants
+	c.batch.Waits = true // a goroutine of the crew does
 	c.err = nil
 	c.fate.Store(asked)
 }

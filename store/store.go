@@ -58,6 +58,7 @@ type Batch struct {
 	Now    int64         // the asker's clock in nanoseconds since the epoch; in-process drivers decide by it, others by their store's clock
 	Budget time.Duration // how long the asker waits; in-process drivers never wait
 	Peek   bool          // answers as if the claims were made, and changes nothing
+	Waits  bool          // who calls the driver waits for it beyond the budget too, and gives back what comes too late
 	Claims []Claim
 	Grants []Grant // as long as Claims; written by the driver before it returns nil
 }
@@ -85,7 +86,7 @@ type Driver interface {
 	// or none, and changes nothing that a decision can see when it refuses; it
 	// judges all of them, so that the longest wait is known. The shadow claims
 	// it grants, all or none, if the enforced ones passed. It returns within
-	// b.Budget. A grant that comes about after the asker left is the driver's
+	// b.Budget, unless b.Waits. A grant that comes about after the asker left is the driver's
 	// to give back. An error means "not decided", never "refused".
 	Claim(ctx context.Context, b *Batch) error
 

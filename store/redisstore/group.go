@@ -23,6 +23,7 @@ type group struct {
 	waiting []*call
 	sending int           // senders that there are
 	idle    int           // those that wait for work and are not promised any
+	alone   bool          // an asker sends its own call
 	wake    chan struct{} // never full: at most one promise for each sender
 }
 
@@ -52,8 +53,16 @@ func newGroup(senders, bound int, send func([]*call)) *group {
 	return &group{send: send, senders: senders, bound: bound, wake: make(chan struct{}, senders)}
 }
 
-// ask sends a batch and waits for its grants.
+// ask sends a batch and waits for its grants. An asker who may wait longer than
+// the budget sends by itself when no call is under way: to hand the call to a
+// sender and the answer back costs a lone asker as much as the call.
 func (g *group) ask(ctx context.Context, b *store.Batch, j job) error {
+	if b.Waits && g.begin() {
+		defer g.end()
+		c := &call{batch: *b, job: j, begun: time.Now(), done: make(chan struct{})}
+		g.send([]*call{c})
+		return c.err
+	}
 	c := &call{batch: *b, job: j, begun: time.Now(), done: make(chan struct{})}
 	c.batch.Claims, c.batch.Grants = slices.Clone(b.Claims), make([]store.Grant, len(b.Grants))
 	if !g.enter(c) {
@@ -79,15 +88,51 @@ func (g *group) enter(c *call) bool {
 		return false
 	}
 	g.waiting = append(g.waiting, c)
+	g.rouse()
+	return true
+}
+
+// rouse has a sender come for what waits, unless as many calls are under way as
+// may be: then one of them is followed by it.
+func (g *group) rouse() {
 	switch {
+	case g.busy() >= g.senders:
 	case g.idle > 0:
 		g.idle--
 		g.wake <- struct{}{}
-	case g.sending < g.senders:
+	default:
 		g.sending++
 		go g.work()
 	}
+}
+
+// busy is how many calls are under way, or about to be.
+func (g *group) busy() int {
+	if g.alone {
+		return g.sending - g.idle + 1
+	}
+	return g.sending - g.idle
+}
+
+// begin lets an asker send by itself, if no call is under way.
+func (g *group) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.busy() > 0 || len(g.waiting) > 0 {
+		return false
+	}
+	g.alone = true
 	return true
+}
+
+// end makes way for those who came meanwhile.
+func (g *group) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.alone = false
+	if len(g.waiting) > 0 {
+		g.rouse()
+	}
 }
 
 // idleFor is how long a sender waits for work.

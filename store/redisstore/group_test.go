@@ -70,8 +70,9 @@ func TestGroupCommit(t *testing.T) {
 			t.Errorf("%d senders, %d of them idle, want one that waits for more", l.sending, l.idle)
 		}
 		ask(time.Hour)
-		if err := <-errs; err != nil || len(l.sent) != 4 {
-			t.Errorf("error %v after %d groups: it was to send one more", err, len(l.sent))
+		err := <-errs
+		if n, _ := l.counts(); err != nil || len(l.sent) != 4 || n != 1 {
+			t.Errorf("error %v after %d groups of %d senders: the one was to send one more", err, len(l.sent), n)
 		}
 		time.Sleep(idleFor)
 		synctest.Wait()
@@ -106,4 +107,59 @@ func TestGroupIsBounded(t *testing.T) {
 		wg.Wait()
 		time.Sleep(idleFor) // the senders go
 	})
+}
+
+// counts is how many senders there are, and how many calls are under way.
+func (l *line) counts() (senders, busy int) {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	return l.sending, l.busy()
+}
+
+// Who may wait sends by itself when no call is under way, and is one of the
+// senders then: who comes meanwhile goes with another, or with the next.
+func TestGroupLoneAskerSends(t *testing.T) {
+	for senders := 1; senders <= 2; senders++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLine(senders, 1000)
+			var wg sync.WaitGroup
+			ask := func() {
+				wg.Go(func() {
+					if err := l.ask(context.Background(), &store.Batch{Budget: time.Hour, Waits: true}, job{}); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			ask()
+			if n, _ := l.counts(); len(l.sent) != 1 || n != 0 {
+				t.Fatalf("%d groups left by %d senders, want one by its asker", len(l.sent), n)
+			}
+			for range 5 {
+				ask()
+			}
+			if n, _ := l.counts(); len(l.sent) != senders || n != senders-1 {
+				t.Fatalf("%d groups left by %d senders, want %d calls under way", len(l.sent), n, senders)
+			}
+			l.gate <- struct{}{} // the first one is answered
+			synctest.Wait()
+			if len(l.sent) != senders+1 || len(l.sent[senders]) != 6-senders {
+				t.Errorf("%d groups left, want one more with all who waited", len(l.sent))
+			}
+			if ask(); len(l.sent) != senders+1 {
+				t.Error("an asker sent beside the senders")
+			}
+			close(l.gate)
+			wg.Wait()
+			synctest.Wait()
+			before, _ := l.counts()
+			ask()
+			wg.Wait()
+			synctest.Wait()
+			if n, busy := l.counts(); n != before || busy != 0 {
+				t.Errorf("%d senders, and %d calls under way, want %d that wait", n, busy, before)
+			}
+			time.Sleep(idleFor)
+		})
+	}
 }
