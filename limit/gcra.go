@@ -149,11 +149,15 @@ func (g *GCRA) Give(d Debt, cost int64, left Debt) Debt {
 	return d - min(d, left, g.worth(cost))
 }
 
-// Charge takes cost tokens whether they are there or not, up to one full
-// burst of debt: what a caller owes for work that is done already.
+// deepest is how many full buckets a charge may make a bucket owe.
+const deepest = 11
+
+// Charge takes cost tokens whether they are there or not: what a caller owes
+// for work that is done already. It may leave a bucket below empty, by ten
+// more bursts at most, and nothing passes until that has refilled.
 func (g *GCRA) Charge(d Debt, cost int64) Debt {
-	full := Debt(g.capacity)
-	return max(d, min(d+min(g.worth(cost), full), full))
+	most := Debt(min(product(g.capacity, deepest), maxSpan))
+	return max(d, min(d+min(g.worth(cost), most), most))
 }
 
 // After is what is left of a debt when elapsed nanoseconds have passed.

@@ -250,8 +250,8 @@ func TestGCRACharge(t *testing.T) {
 			t.Errorf("after a charge of %d: remaining %d, want %d", c.cost, got, c.want)
 		}
 	}
-	if r := f.take(1); r.RetryAfter != time.Second {
-		t.Errorf("overcharged: %+v, want a debt of one burst and no more", r)
+	if r := f.take(1); r.RetryAfter != 51*time.Second {
+		t.Errorf("overcharged: %+v, want a debt of eleven bursts and no more", r)
 	}
 }
 
@@ -521,7 +521,7 @@ func FuzzGCRA(f *testing.F) {
 			if r.Remaining < 0 || r.Remaining > burst || r.ResetAfter < 0 || r.RetryAfter < Never {
 				t.Fatalf("take %d of %d: %+v", cost, burst, r)
 			}
-			if c := g.Charge(d, cost); c < d || c > max(d, g.Capacity()) {
+			if c := g.Charge(d, cost); c < d || c > max(d, min(Debt(product(g.capacity, deepest)), maxSpan)) {
 				t.Fatalf("charge of %d: %d owed becomes %d", cost, d, c)
 			}
 			if back := g.Give(d, cost, Debt(debt)); back > d {

@@ -112,3 +112,18 @@ func TestGCRALoweredAndRaised(t *testing.T) {
 		t.Errorf("ten of ten spent, of which five may be: %+v, want refused for 36m", r)
 	}
 }
+
+// What is owed beyond a bucket is owed whatever the clock does; an hour back is
+// not waited for.
+func TestGCRAOwedBeyondABucket(t *testing.T) {
+	g := newFlow(t, Per(1, time.Second), 5).g
+	now := int64(48 * time.Hour)
+	for _, c := range []struct{ back, want time.Duration }{
+		{0, 30 * time.Second}, {time.Millisecond, 30*time.Second + time.Millisecond}, {4 * time.Second, 34 * time.Second}, {time.Hour, 30 * time.Second}, {-time.Second, 29 * time.Second},
+	} {
+		owed := g.Owed(Bucket{Debt: 30 * g.worth(1), At: now}, now-int64(c.back))
+		if got := g.toDuration(uint64(owed)); got != c.want {
+			t.Errorf("30s owed, %s earlier: %s, want %s", c.back, got, c.want)
+		}
+	}
+}

@@ -152,8 +152,10 @@ func (l *Limiter) Refund(ctx context.Context, key string, cost int64) {
 	}
 }
 
-// Charge takes tokens of a key whether they are there or not, at most to a
-// full burst of debt: for work whose cost was known only afterwards.
+// Charge takes tokens of a key whether they are there or not: for work whose
+// cost was known only afterwards. A token bucket may owe ten more bursts then
+// than it holds, and lets nothing pass until they have refilled; the others stop
+// at a full burst.
 func (l *Limiter) Charge(ctx context.Context, key string, cost int64) {
 	if cost > 0 {
 		l.giveBack(ctx, keyOf(key), store.Return{Tokens: -cost})

@@ -20,7 +20,7 @@ if what == 'charge' then
   c = state(o, l)
   if c.word == 0 then carry(c, l) end
   if c.unit > 0 then
-    c.word = max(c.word, min(c.word + min(tokens * c.interval, c.cap), c.cap))
+    c.word = max(c.word, min(c.word + tokens * c.interval, 11 * c.cap, MOST))
   else
     c.word = c.word + min(tokens, max(0, c.cap - c.word))
   end

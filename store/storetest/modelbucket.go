@@ -167,9 +167,12 @@ func (c *bucketCounter) reduce(tokens int64, most *big.Int) {
 func (c *bucketCounter) charge(tokens, _ int64) {
 	_, token := units(c.limit)
 	capacity, _ := c.full()
-	after := new(big.Int).Add(c.owed, times(token, tokens))
-	if after.Cmp(capacity) > 0 {
-		after = capacity
+	after, most := new(big.Int).Add(c.owed, times(token, tokens)), times(capacity, 11)
+	if bound := big.NewInt(1 << 62); most.Cmp(bound) > 0 {
+		most = bound
+	}
+	if after.Cmp(most) > 0 {
+		after = most
 	}
 	if after.Cmp(c.owed) > 0 {
 		c.owed = after

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/plimsoll-go/plimsoll/limit"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -108,7 +109,7 @@ var returnRules = []rule{
 	},
 	{
 		"return/charge",
-		"Negative tokens are charged whether they are there or not, up to a whole burst of debt.",
+		"Negative tokens are charged whether they are there or not, up to a whole burst; of a bucket, up to eleven.",
 		func(k *kit) {
 			k.each(8, 8*time.Second, func(l *store.Limit) {
 				o := k.owner()
@@ -119,9 +120,30 @@ var returnRules = []rule{
 					k.giveBack(k.returned(b, 0, tokens))
 					k.wantLeft(o, l, 0)
 				}
-				k.pass(8 * time.Second)
+				if k.pass(8 * time.Second); l.Algorithm == store.TokenBucket {
+					k.wantLeft(o, l, 0)
+					k.pass(80 * time.Second)
+				}
 				k.wantLeft(o, l, 8)
 			})
+		},
+	},
+	{
+		"return/overrun",
+		"A bucket whose requests turn out to cost more than was asked for lets no more pass than its rate allows, and the last one's overrun.",
+		func(k *kit) {
+			l, o, worth := k.tokens("rate", store.TokenBucket, limit.Per(10, time.Second), 10), k.owner(), 0
+			for range 300 {
+				b := k.claim(store.Claim{Owner: o, Limit: l, Cost: 1})
+				if b.Grants[0].OK {
+					worth += 100
+					k.giveBack(k.returned(b, 0, -99))
+				}
+				k.pass(100 * time.Millisecond)
+			}
+			if worth > 10+300+100 {
+				k.Fatalf("%d tokens' worth passed in 30s, at most 410", worth)
+			}
 		},
 	},
 	{
