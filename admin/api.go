@@ -39,6 +39,9 @@ type API struct {
 	// what would become of it; seen is false when the pipeline would not see
 	// it. Nil: nothing is told.
 	Explain func(q *pipeline.Request, r *http.Request) (x pipeline.Explanation, seen bool)
+	// Profiling serves profiles of the process to administrators, below
+	// /debug/pprof. Default off.
+	Profiling bool
 	// Live is what a stream of events tells each second.
 	Live func() any
 }
@@ -113,6 +116,9 @@ func (a *API) mount(r chi.Router) {
 		r.Use(protection.Handler, a.identified)
 		for _, route := range a.routes() {
 			r.With(allowed(route.right)).Method(route.method, route.path, route.handle)
+		}
+		if a.Profiling {
+			r.With(allowed(ruling)).Route("/debug/pprof", profiles)
 		}
 	})
 }

@@ -247,6 +247,21 @@ func TestClosedReads(t *testing.T) {
 	}
 }
 
+func TestProfilesAreForAdministratorsWhoAskedForThem(t *testing.T) {
+	off := newDesk(t, nil)
+	if w := off.call(Admin, "GET", "/debug/pprof/heap", ""); w.Code != http.StatusNotFound {
+		t.Errorf("nobody asked for profiles: %d", w.Code)
+	}
+	on := newDesk(t, func(a *API) { a.Profiling = true })
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1"} {
+		for role, want := range map[Role]int{Nobody: 401, Viewer: 403, Auditor: 403, Responder: 403, Admin: 200} {
+			if w := on.call(role, "GET", path, ""); w.Code != want {
+				t.Errorf("%s as %v: %d, want %d", path, role, w.Code, want)
+			}
+		}
+	}
+}
+
 // Who listens hears of a change, resumes where it was, and is let go when
 // there are too many.
 func TestEvents(t *testing.T) {

@@ -18,6 +18,10 @@ type Admin struct {
 	TLS TLS `yaml:"tls" absent:"plain HTTP is served"`
 	// Who a client certificate stands for. Needs tls.client_ca.
 	Certificates []AdminCertificate `yaml:"certificates" items:"0..1000" default:"[]"`
+	// Whether administrators can take profiles of the process, below
+	// /debug/pprof. They tell what is in its memory. One of the processor takes
+	// 25 seconds at most: ?seconds=25.
+	Profiling bool `yaml:"profiling" default:"false"`
 	// A unix socket for when the store is down: who can open it, by the
 	// permissions of its directory and file, changes overrides of this worker
 	// alone, without a token.

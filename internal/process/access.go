@@ -35,7 +35,8 @@ func (p *Process) access(live *config.Live) (*admin.API, error) {
 	}
 	return &admin.API{
 		Control: p.control, Tokens: admin.NewTokens(storage), Brake: brake, Certificates: certificates(p.began.Admin.Certificates),
-		Insight: p.insight, Timeline: p.Timeline, Holders: p.pipeline.Holders, Status: p.Status, Live: func() any { return p.Status() },
+		Profiling: p.began.Admin.Profiling,
+		Insight:   p.insight, Timeline: p.Timeline, Holders: p.pipeline.Holders, Status: p.Status, Live: func() any { return p.Status() },
 		Explain: p.explain,
 	}, nil
 }
