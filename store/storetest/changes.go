@@ -63,6 +63,19 @@ var changeRules = []rule{
 		},
 	},
 	{
+		"change/held-beside",
+		"A state that waits for a lowered limit stays as it is when what is beside it is written.",
+		func(k *kit) {
+			o, other := k.owner(), k.tokens("other", store.TokenBucket, limit.Per(5, time.Hour), 5)
+			a := k.tokens("rate", store.TokenBucket, limit.Per(100, time.Hour), 100)
+			b := k.tokens("rate", store.TokenBucket, limit.Per(10, time.Hour), 10)
+			k.admits(o, a, 60, 60)
+			k.claim(store.Claim{Owner: o, Limit: other, Cost: 1}, store.Claim{Owner: o, Limit: b, Cost: 1, Group: store.Shadow})
+			k.wantLeft(o, other, 4)
+			k.wantLeft(o, a, 40)
+		},
+	},
+	{
 		"change/disagree",
 		"Two workers that count a caller under different versions of a bucket admit no more than the larger one would.",
 		func(k *kit) {
