@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,13 +46,21 @@ func (b *fakeBrake) Failed(source string) bool {
 // flaky is a storage whose changes may get lost on the way, or their answers.
 type flaky struct {
 	control.Storage
-	lose, deafen bool // a change before it was made, or after
-	blind        bool // nothing can be read after such a loss
-	lost         bool
+	lose, deafen atomic.Bool // a change before it was made, or after
+	blind        atomic.Bool // nothing can be read after such a loss
+	lost         atomic.Bool
+}
+
+// fails has changes get lost before or after they are made, and then nothing
+// can be read; or mends it.
+func (f *flaky) fails(before, after bool) {
+	f.lose.Store(before)
+	f.deafen.Store(after)
+	f.blind.Store(before || after)
 }
 
 func (f *flaky) Read(ctx context.Context) (state []byte, revision uint64, now int64, err error) {
-	if f.blind && f.lost {
+	if f.blind.Load() && f.lost.Load() {
 		return nil, 0, 0, errLost
 	}
 	return f.Storage.Read(ctx)
@@ -60,12 +69,12 @@ func (f *flaky) Read(ctx context.Context) (state []byte, revision uint64, now in
 var errLost = errors.New("the connection was lost")
 
 func (f *flaky) Swap(ctx context.Context, revision, next uint64, state, record []byte) (bool, error) {
-	f.lost = f.lose || f.deafen
-	if f.lose {
+	f.lost.Store(f.lose.Load() || f.deafen.Load())
+	if f.lose.Load() {
 		return false, errLost
 	}
 	swapped, err := f.Storage.Swap(ctx, revision, next, state, record)
-	if f.deafen {
+	if f.deafen.Load() {
 		return false, errLost
 	}
 	return swapped, err
@@ -240,12 +249,12 @@ func TestAnOutcomeThatIsNotKnown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, nil)
 			tag := d.tag()
-			d.storage.lose, d.storage.deafen, d.storage.blind = !deafen, deafen, true
+			d.storage.fails(!deafen, deafen)
 			p := want(t, d.call(Responder, "POST", "/v1/overrides", shedLow, "If-Match: "+tag, `Idempotency-Key: "k-1"`), 504, "unknown")
 			if p.Key != "k-1" {
 				t.Errorf("told key %q", p.Key)
 			}
-			d.storage.lose, d.storage.deafen, d.storage.blind = false, false, false
+			d.storage.fails(false, false)
 			w := d.call(Responder, "POST", "/v1/overrides", shedLow, "If-Match: "+tag, "Idempotency-Key: k-1")
 			if w.Code != 201 {
 				t.Fatalf("again: %d %s", w.Code, w.Body)
@@ -309,7 +318,7 @@ func TestAPreviewChangesNothing(t *testing.T) {
 // storage is down.
 func TestTheSocketIsLocal(t *testing.T) {
 	d := newDesk(t, nil)
-	d.storage.lose = true
+	d.storage.lose.Store(true)
 	ask := func(method, path, body, tag string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(BySocket(t.Context(), "uid 0"), method, path, strings.NewReader(body))
 		r.Host = "localhost"

@@ -121,7 +121,7 @@ func TestTokensWithoutTheirStorage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage.lose = true
+	storage.lose.Store(true)
 	*now = now.Add(time.Minute)
 	if _, ok := tokens.Find(t.Context(), secret); !ok {
 		t.Error("it is not known any more")
