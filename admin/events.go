@@ -70,10 +70,7 @@ func (a *API) tell(s *stream) {
 		return
 	}
 	s.seen = id
-	s.event("overrides", id, Overrides{
-		Version: state.Document.Version, ETag: etag(&state.Document), LocalETag: etag(&state.Local), Error: state.Error, Fault: state.Fault,
-		Overrides: list(state.Document.Overrides), Local: list(state.Local.Overrides), Unmet: list(state.Unmet),
-	})
+	s.event("overrides", id, listed(&state))
 }
 
 // live sends what changes all the time, or a comment that keeps the connection.

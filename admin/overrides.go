@@ -41,10 +41,15 @@ func (a *API) overrides(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	answer(w, http.StatusOK, Overrides{
-		Version: s.Document.Version, ETag: tag, LocalETag: etag(&s.Local), Error: s.Error, Fault: s.Fault,
+	answer(w, http.StatusOK, listed(&s))
+}
+
+// listed is what is told of a state.
+func listed(s *control.State) Overrides {
+	return Overrides{
+		Version: s.Document.Version, ETag: etag(&s.Document), LocalETag: etag(&s.Local), Error: s.Error, Fault: s.Fault,
 		Overrides: list(s.Document.Overrides), Local: list(s.Local.Overrides), Unmet: list(s.Unmet),
-	})
+	}
 }
 
 // list is in JSON never null.
