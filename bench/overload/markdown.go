@@ -4,18 +4,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/plimsoll-go/plimsoll/internal/load"
 	"github.com/plimsoll-go/plimsoll/priority"
 )
 
 // Markdown is the report as a page: a table for each experiment.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- Written by make overload. Do not edit. -->\n\n%s. %s. Median of the repeats, and their range in brackets.\n",
-		r.Date.Format("2006-01-02"), r.Machine)
+	fmt.Fprintf(&b, "<!-- Written by make overload. Do not edit. -->\n\n%s. %s. Medians over *n* repeats, and their range in brackets.\n",
+		r.days(r.Results), r.Machine)
 	for _, e := range Experiments() {
 		if rows := r.Rows(e.Name); len(rows) > 0 {
+			fmt.Fprintf(&b, "\n## %s: %s\n\n%s, %s.%s\n\n", e.Name, e.Title, repeats(rows), r.days(r.of(e.Name)), e.bound())
 			table(&b, &e, rows)
 		}
 	}
@@ -38,6 +41,7 @@ func columns(e *Experiment) []column {
 		return func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.0f", 100*r.Good[class.Index()]) }
 	}
 	list := []column{
+		{"n", func(_ *Experiment, r *Row) string { return strconv.Itoa(r.Runs) }},
 		{"critical %", func(_ *Experiment, r *Row) string { return percent(r.Critical) }},
 		{"its worst second", func(_ *Experiment, r *Row) string { return percent(r.Worst) }},
 		{"high", share(priority.High)}, {"normal", share(priority.Normal)}, {"low", share(priority.Low)},
@@ -59,9 +63,49 @@ func columns(e *Experiment) []column {
 		column{"back after", func(_ *Experiment, r *Row) string { return seconds("%.0f s", r.Recovery.Median) }})
 }
 
+// bound says what share of critical can be answered at all, where that is less
+// than everything.
+func (e *Experiment) bound() string {
+	if e.Judged < 0 {
+		return ""
+	}
+	alone := e.Phases[e.Judged].Multiple * criticalShare(e.Mix)
+	if alone <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(" Critical calls alone are %.1f times the capacity: no more than %.1f %% of them can be answered.", alone, 100/alone)
+}
+
+// criticalShare is that of critical calls among the arrivals.
+func criticalShare(mix load.Mix) float64 {
+	if mix == (load.Mix{}) {
+		mix = load.DefaultMix
+	}
+	sum := 0.0
+	for _, share := range mix {
+		sum += share
+	}
+	return mix[priority.Critical.Index()] / sum
+}
+
+// repeats says on how many runs the rows rest.
+func repeats(rows []Row) string {
+	least, most := rows[0].Runs, rows[0].Runs
+	for _, row := range rows {
+		least, most = min(least, row.Runs), max(most, row.Runs)
+	}
+	switch {
+	case least < most:
+		return fmt.Sprintf("%d to %d repeats, as the column n says", least, most)
+	case most == 1:
+		return "One run each"
+	}
+	return fmt.Sprintf("%d repeats", most)
+}
+
 func table(b *strings.Builder, e *Experiment, rows []Row) {
 	list := columns(e)
-	fmt.Fprintf(b, "\n## %s: %s\n\n| | setting |", e.Name, e.Title)
+	b.WriteString("| | setting |")
 	for _, c := range list {
 		fmt.Fprintf(b, " %s |", c.title)
 	}

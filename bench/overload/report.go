@@ -53,18 +53,26 @@ func spread(values []float64) Spread {
 		return Spread{}
 	}
 	slices.Sort(values)
-	return Spread{values[0], values[len(values)/2], values[len(values)-1]}
+	return Spread{values[0], median(values), values[len(values)-1]}
+}
+
+// median is that of sorted values: of an even number the mean of the two in the
+// middle, unless one of them is no value.
+func median(values []float64) float64 {
+	low, high := values[(len(values)-1)/2], values[len(values)/2]
+	if high == never {
+		return never
+	}
+	return (low + high) / 2
 }
 
 // Rows are the rows of an experiment, the best first.
 func (r *Report) Rows(experiment string) (rows []Row) {
 	type key struct{ contestant, setting string }
 	groups := map[key][]*Result{}
-	for _, result := range r.Results {
-		if result.Experiment == experiment {
-			k := key{result.Contestant, result.Setting}
-			groups[k] = append(groups[k], result)
-		}
+	for _, result := range r.of(experiment) {
+		k := key{result.Contestant, result.Setting}
+		groups[k] = append(groups[k], result)
 	}
 	for k, results := range groups {
 		rows = append(rows, newRow(k.contestant, k.setting, results))
@@ -73,6 +81,16 @@ func (r *Report) Rows(experiment string) (rows []Row) {
 		return cmp.Or(-cmp.Compare(a.Critical.Median*a.Goodput.Median, b.Critical.Median*b.Goodput.Median), cmp.Compare(a.Contestant+a.Setting, b.Contestant+b.Setting))
 	})
 	return rows
+}
+
+// of are the results of an experiment.
+func (r *Report) of(experiment string) (list []*Result) {
+	for _, result := range r.Results {
+		if result.Experiment == experiment {
+			list = append(list, result)
+		}
+	}
+	return list
 }
 
 func newRow(contestant, setting string, results []*Result) Row {

@@ -54,6 +54,17 @@ func TestRowsAreMediansWithTheirRange(t *testing.T) {
 	}
 }
 
+func TestTheMedianOfAnEvenNumberIsBetweenTheTwo(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{4}, 4}, {[]float64{1, 4}, 2.5}, {[]float64{9, 1, 2}, 2}, {[]float64{never, 3}, never}, {[]float64{1, 2, 3, never}, 2.5}} {
+		if got := spread(c.values).Median; got != c.want {
+			t.Errorf("%v: %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
 func TestChangesCountBeginningsAndEnds(t *testing.T) {
 	refused := func(shares ...float64) (list []Second) {
 		for _, s := range shares {

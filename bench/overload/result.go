@@ -11,7 +11,8 @@ import (
 // Result is what a run has shown. Shares are of what was offered, 0 … 1.
 type Result struct {
 	Run
-	Capacity float64 // in calls a second
+	At       time.Time // when it had ended
+	Capacity float64   // in calls a second
 	Seconds  []Second
 
 	// Of the phase that is judged, or of the whole run.

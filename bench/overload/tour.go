@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,14 +23,22 @@ import (
 type Tour struct {
 	Experiments []string
 	Contestants []string // by name; none: all
-	Repeats     int      // of everything, each in an order of its own
-	AtOnce      int      // how many runs that wait, and do not compute, share the machine at a time
-	Log         io.Writer
+	// Repeats is how often everything is run, each time in an order of its own.
+	// 0 runs what Earlier lacks: the repeats that others of its experiment have.
+	Repeats int
+	AtOnce  int // how many runs that wait, and do not compute, share the machine at a time
+	Log     io.Writer
+	// Earlier is what the results are added to; nil: nothing.
+	Earlier *Report
+	// Keep is given the report after each round, and after one that was stopped.
+	Keep func(*Report) error
+
+	do func(context.Context, Run) (*Result, error) // nil: in a process of its own
 }
 
 // Report is what a tour has shown.
 type Report struct {
-	Date    time.Time
+	Date    time.Time // when it was begun
 	Machine string
 	Best    map[string]map[string]string // the best setting by kind of service and contestant
 	Tried   []*Result                    // the settings that the best were chosen from
@@ -54,40 +63,56 @@ func kindOf(experiment string) string {
 // trial is the experiment that finds the best setting.
 var trial = map[string]string{waits: "E1-3x", computes: "E2-pieces"}
 
-// Run tries the settings, and then repeats every experiment with the first and
-// the best setting of each contestant.
+// Run tries the settings that were not tried, and then repeats every experiment
+// with the first and the best setting of each contestant. A run that fails costs
+// the others nothing; the error names all of them. The report is that of what
+// has ended, also when the context has.
 func (t *Tour) Run(ctx context.Context) (*Report, error) {
-	r := &Report{Date: time.Now(), Machine: machine(), Best: map[string]map[string]string{}, Skipped: t.skip()}
-	var trials []Run
+	r, err := t.begin()
+	if err != nil {
+		return nil, err
+	}
+	tried, err := t.all(ctx, t.trials(r))
+	r.Tried = append(r.Tried, tried...)
+	r.choose()
+	err = errors.Join(err, t.keep(r))
+	for round := 0; ctx.Err() == nil && round < max(t.Repeats, 1); round++ {
+		runs := t.round(r)
+		if t.Repeats == 0 {
+			runs = t.lacking(r)
+		}
+		results, failed := t.all(ctx, runs)
+		r.Results = append(r.Results, results...)
+		err = errors.Join(err, failed, t.keep(r))
+	}
+	return r, err
+}
+
+func (t *Tour) keep(r *Report) error {
+	if t.Keep == nil {
+		return nil
+	}
+	return t.Keep(r)
+}
+
+// trials are the settings that have not been tried.
+func (t *Tour) trials(r *Report) (runs []Run) {
 	for _, kind := range t.kinds() {
 		for _, c := range t.contestants() {
 			for _, s := range c.Settings {
-				trials = append(trials, Run{c.Name, s.Name, trial[kind], 1})
+				if r.tried(kind, c.Name, s.Name) == nil {
+					runs = append(runs, Run{c.Name, s.Name, trial[kind], 1})
+				}
 			}
 		}
 	}
-	var err error
-	if r.Tried, err = t.all(ctx, trials); err != nil {
-		return r, err
-	}
-	for _, kind := range t.kinds() {
-		r.Best[kind] = best(r.Tried, trial[kind])
-	}
-	for repeat := range t.Repeats {
-		runs := t.round(r, uint64(repeat+1))
-		results, err := t.all(ctx, runs)
-		r.Results = append(r.Results, results...)
-		if err != nil {
-			return r, err
-		}
-	}
-	return r, nil
+	return runs
 }
 
 // skip leaves out what cannot be run here, and says why.
 func (t *Tour) skip() map[string]string {
 	skipped := map[string]string{}
-	t.Experiments = slices.DeleteFunc(t.Experiments, func(name string) bool {
+	t.Experiments = slices.DeleteFunc(slices.Clone(t.Experiments), func(name string) bool {
 		if e, ok := FindExperiment(name); !ok || !e.Quota {
 			return false
 		}
@@ -116,15 +141,44 @@ func (t *Tour) contestants() []Contestant {
 	})
 }
 
-// round is every experiment with the first and the best setting of everybody.
-// All run on the same arrivals.
-func (t *Tour) round(r *Report, seed uint64) (runs []Run) {
+// rows are every experiment with the first and the best setting of everybody.
+func (t *Tour) rows(r *Report) (runs []Run) {
 	for _, e := range t.Experiments {
 		for _, c := range t.contestants() {
 			first := c.Settings[0].Name
-			runs = append(runs, Run{c.Name, first, e, seed})
-			if other := r.Best[kindOf(e)][c.Name]; other != first {
-				runs = append(runs, Run{c.Name, other, e, seed})
+			runs = append(runs, Run{c.Name, first, e, 0})
+			if other := r.Best[kindOf(e)][c.Name]; other != "" && other != first {
+				runs = append(runs, Run{c.Name, other, e, 0})
+			}
+		}
+	}
+	return runs
+}
+
+// round is every row once more, each with the first seed that it has not had:
+// those with as many repeats have had the same arrivals.
+func (t *Tour) round(r *Report) []Run {
+	had := r.had()
+	runs := t.rows(r)
+	for i := range runs {
+		for runs[i].Seed = 1; had[runs[i]]; {
+			runs[i].Seed++
+		}
+	}
+	return runs
+}
+
+// lacking are the repeats that others of an experiment have had, and a row has
+// not.
+func (t *Tour) lacking(r *Report) (runs []Run) {
+	had, most := r.had(), map[string]uint64{}
+	for run := range had {
+		most[run.Experiment] = max(most[run.Experiment], run.Seed)
+	}
+	for _, row := range t.rows(r) {
+		for row.Seed = 1; row.Seed <= most[row.Experiment]; row.Seed++ {
+			if !had[row] {
+				runs = append(runs, row)
 			}
 		}
 	}
@@ -153,7 +207,8 @@ func best(tried []*Result, experiment string) map[string]string {
 func (r *Result) score() float64 { return r.Good[priority.Critical.Index()] * r.Goodput }
 
 // all runs everything in a shuffled order: what waits several at a time, and
-// then what computes one by one.
+// then what computes one by one. Once the context has ended it begins no more,
+// and what was under way is not among the results.
 func (t *Tour) all(ctx context.Context, runs []Run) ([]*Result, error) {
 	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	slices.SortStableFunc(runs, func(a, b Run) int { return -cmp.Compare(kindOf(a.Experiment), kindOf(b.Experiment)) })
@@ -167,13 +222,17 @@ func (t *Tour) all(ctx context.Context, runs []Run) ([]*Result, error) {
 			group.Wait()
 		}
 		places <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
 		group.Go(func() {
 			defer func() { <-places }()
-			result, err := apart(ctx, run)
+			result, err := t.one(ctx, run)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				failed = cmp.Or(failed, err)
+				failed = errors.Join(failed, err)
+				fmt.Fprintf(t.Log, "%3d/%d  %v\n", i+1, len(runs), err)
 				return
 			}
 			results = append(results, result)
@@ -182,7 +241,23 @@ func (t *Tour) all(ctx context.Context, runs []Run) ([]*Result, error) {
 		})
 	}
 	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return results, fmt.Errorf("overload: stopped after %d of %d runs, which are kept: %w", len(results), len(runs), err)
+	}
 	return results, failed
+}
+
+// one is a run, with the moment of its end.
+func (t *Tour) one(ctx context.Context, run Run) (*Result, error) {
+	do := t.do
+	if do == nil {
+		do = apart
+	}
+	result, err := do(ctx, run)
+	if err == nil {
+		result.At = time.Now().Truncate(time.Second)
+	}
+	return result, err
 }
 
 // apart runs in a process of its own, this program once more.

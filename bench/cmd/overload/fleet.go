@@ -44,12 +44,17 @@ func worker(ctx context.Context, args []string, out io.Writer) error {
 	return fleet.Work(ctx, *redis, out)
 }
 
+// writeAll writes files, each as a whole or not at all.
 func writeAll(dir string, files map[string]string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			return err
+		}
+		if err := os.Rename(path+".new", path); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 // Command overload runs the experiments of package overload.
 //
 //	overload tour -experiments E1-3x,E2-one -repeats 5 -out docs/overload
+//	overload tour -add -experiments E1-3x -repeats 2 -out docs/overload
 //	overload run -contestant plimsoll -setting "1.5 times" -experiment E1-3x
 //	overload torture -out docs/overload
 //	overload fleet -out docs/overload
@@ -17,8 +18,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/plimsoll-go/plimsoll/bench/overload"
@@ -61,30 +60,6 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return errUsage
 }
 
-func tour(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("tour", flag.ExitOnError)
-	experiments := flags.String("experiments", "all", "names, separated by commas; see list")
-	contestants := flags.String("contestants", "", "names, separated by commas (default: all)")
-	dir := flags.String("out", ".", "folder to write results.json, tables and charts to")
-	t := overload.Tour{Log: os.Stderr}
-	flags.IntVar(&t.Repeats, "repeats", 5, "how often everything is run")
-	flags.IntVar(&t.AtOnce, "at-once", 1, "how many runs that wait, and do not compute, share the machine")
-	_ = flags.Parse(args) // exits
-	for _, e := range overload.Experiments() {
-		if *experiments == "all" || strings.Contains(","+*experiments+",", ","+e.Name+",") {
-			t.Experiments = append(t.Experiments, e.Name)
-		}
-	}
-	if *contestants != "" {
-		t.Contestants = strings.Split(*contestants, ",")
-	}
-	if len(t.Experiments) == 0 {
-		return fmt.Errorf("no experiment is named %s; list shows them", *experiments)
-	}
-	report, err := t.Run(ctx)
-	return errors.Join(err, write(report, *dir))
-}
-
 // runFlags are those that name one run.
 func runFlags(name string) (*flag.FlagSet, *overload.Run) {
 	flags, r := flag.NewFlagSet(name, flag.ExitOnError), new(overload.Run)
@@ -119,36 +94,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	return json.NewEncoder(out).Encode(result)
-}
-
-// draw writes the tables and charts of a folder's results.json anew.
-func draw(args []string) error {
-	flags := flag.NewFlagSet("draw", flag.ExitOnError)
-	dir := flags.String("out", ".", "folder with results.json")
-	_ = flags.Parse(args) // exits
-	data, err := os.ReadFile(filepath.Join(*dir, results))
-	if err != nil {
-		return err
-	}
-	report := new(overload.Report)
-	if err := json.Unmarshal(data, report); err != nil {
-		return fmt.Errorf("%s: %w", results, err)
-	}
-	return write(report, *dir)
-}
-
-const results = "results.json"
-
-func write(r *overload.Report, dir string) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	files := map[string]string{results: string(data) + "\n", "results.md": r.Markdown()}
-	for name, chart := range r.Charts() {
-		files[name] = chart.SVG()
-	}
-	return writeAll(dir, files)
 }
 
 func list(out io.Writer) error {
