@@ -9,13 +9,16 @@ import (
 	"strings"
 )
 
-// Chart is lines over a common axis, drawn as SVG. Each line has its name at
-// its end, in its colour.
+// Chart is lines over a common axis, drawn as SVG. Each line has its name beside
+// the drawing with a piece of it, at about its height.
 type Chart struct {
 	Title, X, Y string
 	Lines       []Line
 	Marks       []Mark  // moments at which something happens
 	Top         float64 // of the vertical axis, which begins at 0
+	// NameFrom and NameTo are where the heights of lines count for their names,
+	// on the horizontal axis; both 0: their last points.
+	NameFrom, NameTo float64
 }
 
 // Line is a series of points; those of ours are drawn thick.
@@ -23,7 +26,11 @@ type Line struct {
 	Name   string
 	Points []Point
 	Thick  bool
+	Style  int // which colour and dashes: those of one name are alike in all charts
 }
+
+// Bound is the Style of a line that says what can be at most.
+const Bound = -1
 
 // Point is a value and where it lies.
 type Point struct{ X, Y float64 }
@@ -48,6 +55,17 @@ var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#
 // dashes tell lines apart without colours.
 var dashes = []string{"", "7 3", "2 3", "9 3 2 3", "12 4"}
 
+// look is how a line is drawn.
+func (l *Line) look() (colour, dash string, stroke float64) {
+	switch {
+	case l.Style == Bound:
+		return "#94a3b8", "1 4", 2
+	case l.Thick:
+		return colours[l.Style%len(colours)], "", 4.5
+	}
+	return colours[l.Style%len(colours)], dashes[l.Style%len(dashes)], 1.8
+}
+
 // plot maps values to pixels.
 type plot struct{ from, to, top float64 }
 
@@ -70,54 +88,67 @@ func (c *Chart) SVG() string {
 	p.from, p.to = c.domain()
 	c.axes(&b, p)
 	c.marks(&b, p)
-	for i, line := range slices.Backward(c.Lines) { // ours on top
-		draw(&b, p, &line, i)
+	for i := range c.Lines { // ours first: it is thick, and shows beside what lies on it
+		c.Lines[i].draw(&b, p)
 	}
+	c.happenings(&b, p)
 	c.labels(&b, p)
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-func draw(b *strings.Builder, p plot, line *Line, i int) {
-	stroke := 1.6
-	if line.Thick {
-		stroke = 3.5
-	}
+func (l *Line) draw(b *strings.Builder, p plot) {
+	colour, dash, stroke := l.look()
 	var path strings.Builder
-	for j, point := range line.Points {
+	for j, point := range l.Points {
 		fmt.Fprintf(&path, "%s%.1f %.1f ", map[bool]string{true: "M", false: "L"}[j == 0], p.x(point.X), p.y(point.Y))
 	}
 	fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="%.1f" stroke-dasharray="%s" stroke-linejoin="round"/>`+"\n",
-		path.String(), colours[i%len(colours)], stroke, dashes[i%len(dashes)])
+		path.String(), colour, stroke, dash)
 }
 
-// label is a name beside the end of its line.
+// label is a name beside the drawing.
 type label struct {
 	line   int
-	at, to float64 // where the line ends, and where the name is: below the one above
+	at, to float64 // how high its line is, and where the name is: below the one above
 }
 
-// labels writes each name at the end of its line, or as close below or above as
-// the others leave room.
+// labels writes each name at the height of its line, or as close below or above
+// as the others leave room.
 func (c *Chart) labels(b *strings.Builder, p plot) {
 	var list []label
-	for i, line := range c.Lines {
-		if n := len(line.Points); n > 0 {
-			at := p.y(line.Points[n-1].Y)
+	for i := range c.Lines {
+		if len(c.Lines[i].Points) > 0 {
+			at := p.y(c.height(&c.Lines[i]))
 			list = append(list, label{i, at, at})
 		}
 	}
 	spread1D(list)
+	const sample, from = 30, width - right + 16
 	for _, l := range list {
 		line := &c.Lines[l.line]
-		colour, weight := colours[l.line%len(colours)], 400
+		colour, dash, stroke := line.look()
+		weight := 400
 		if line.Thick {
 			weight = 700
 		}
-		end := p.x(line.Points[len(line.Points)-1].X)
-		fmt.Fprintf(b, `<path d="M%.1f %.1f L%d %.1f" fill="none" stroke="%s" stroke-width="0.7"/><text x="%d" y="%.1f" fill="%s" font-weight="%d">%s</text>`+"\n",
-			end+2, l.at, width-right+18, l.to, colour, width-right+22, l.to+4, colour, weight, html.EscapeString(line.Name))
+		fmt.Fprintf(b, `<path d="M%d %.1f h%d" stroke="%s" stroke-width="%.1f" stroke-dasharray="%s"/><text x="%d" y="%.1f" fill="#1e293b" font-weight="%d">%s</text>`+"\n",
+			from, l.to, sample, colour, stroke, dash, from+sample+8, l.to+4, weight, html.EscapeString(line.Name))
 	}
+}
+
+// height is the mean height of a line where names are given.
+func (c *Chart) height(l *Line) float64 {
+	sum, n := 0.0, 0
+	for _, point := range l.Points {
+		if point.X >= c.NameFrom && point.X < c.NameTo {
+			sum, n = sum+point.Y, n+1
+		}
+	}
+	if n == 0 {
+		return l.Points[len(l.Points)-1].Y
+	}
+	return sum / float64(n)
 }
 
 // spread1D moves labels apart: down where they overlap, and then up again where
@@ -134,12 +165,18 @@ func spread1D(list []label) {
 	}
 }
 
-// marks draws a line at each moment, and says along it what happens.
+// marks draws a line at each moment.
 func (c *Chart) marks(b *strings.Builder, p plot) {
 	for _, m := range c.Marks {
-		anchor := p.x(m.X)
-		fmt.Fprintf(b, `<path d="M%.1f %d V%d" stroke="#94a3b8" stroke-dasharray="2 4"/><text transform="translate(%.1f %d) rotate(-90)" font-size="11" fill="#475569">%s</text>`+"\n",
-			anchor, top, chartHeight-bottom, anchor+11, chartHeight-bottom-6, html.EscapeString(m.Text))
+		fmt.Fprintf(b, `<path d="M%.1f %d V%d" stroke="#94a3b8" stroke-dasharray="2 4"/>`+"\n", p.x(m.X), top, chartHeight-bottom)
+	}
+}
+
+// happenings says along the moments what happens, over the lines.
+func (c *Chart) happenings(b *strings.Builder, p plot) {
+	for _, m := range c.Marks {
+		fmt.Fprintf(b, `<text transform="translate(%.1f %d) rotate(-90)" font-size="11" fill="#475569" stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n",
+			p.x(m.X)+12, chartHeight-bottom-6, html.EscapeString(m.Text))
 	}
 }
 
@@ -155,9 +192,10 @@ func (c *Chart) domain() (from, to float64) {
 
 // axes draws the scales. The vertical one is in percent.
 func (c *Chart) axes(b *strings.Builder, p plot) {
-	const steps = 5
+	const fifth = 0.2
+	steps := int(math.Round(c.Top / fifth))
 	for i := range steps + 1 {
-		v := c.Top * float64(i) / steps
+		v := fifth * float64(i)
 		fmt.Fprintf(b, `<path d="M%d %.1f H%d" stroke="#e2e8f0"/><text x="%d" y="%.1f" text-anchor="end" fill="#475569">%.0f %%</text>`+"\n",
 			left, p.y(v), width-right, left-8, p.y(v)+4, 100*v)
 	}
@@ -174,7 +212,9 @@ func (c *Chart) ticks() (list []float64) {
 	const few = 8
 	for _, line := range c.Lines {
 		for _, p := range line.Points {
-			list = append(list, p.X)
+			if line.Style != Bound {
+				list = append(list, p.X)
+			}
 		}
 	}
 	slices.Sort(list)
@@ -193,79 +233,4 @@ func (c *Chart) ticks() (list []float64) {
 		list = append(list, v)
 	}
 	return list
-}
-
-// Charts are the pictures of a report, by file name.
-func (r *Report) Charts() map[string]Chart {
-	charts := map[string]Chart{}
-	critical := Chart{Title: "Critical calls answered in time", X: "offered load, times the capacity", Y: "of the critical calls offered, at the height", Top: 1}
-	goodput := Chart{Title: "Useful answers", X: critical.X, Y: "answers in time, of the capacity, at the height", Top: 1}
-	for _, c := range Contestants() {
-		lines := r.against(c.Name)
-		if len(lines[0].Points) > 1 {
-			critical.Lines, goodput.Lines = append(critical.Lines, lines[0]), append(goodput.Lines, lines[1])
-		}
-	}
-	if len(critical.Lines) > 0 {
-		charts["critical.svg"], charts["goodput.svg"] = critical, goodput
-	}
-	for _, e := range Experiments() {
-		if c := r.through(&e); len(c.Lines) > 0 {
-			charts[strings.ToLower(e.Name)+".svg"] = c
-		}
-	}
-	return charts
-}
-
-// multiples are the steps of E1.
-var multiples = []struct {
-	experiment string
-	multiple   float64
-}{{"E1-2x", 2}, {"E1-3x", 3}, {"E1-4x", 4}, {"E1-8x", 8}}
-
-// against is a contestant's critical share and goodput over the offered load,
-// with the better of its two settings.
-func (r *Report) against(contestant string) [2]Line {
-	lines := [2]Line{{Name: contestant}, {Name: contestant}}
-	lines[0].Thick = contestant == "plimsoll"
-	lines[1].Thick = lines[0].Thick
-	for _, m := range multiples {
-		if row, ok := r.better(m.experiment, contestant); ok {
-			lines[0].Points = append(lines[0].Points, Point{m.multiple, row.Critical.Median})
-			lines[1].Points = append(lines[1].Points, Point{m.multiple, row.Goodput.Median})
-		}
-	}
-	return lines
-}
-
-// better is the better row of a contestant: rows come with the best first.
-func (r *Report) better(experiment, contestant string) (Row, bool) {
-	for _, row := range r.Rows(experiment) {
-		if row.Contestant == contestant {
-			return row, true
-		}
-	}
-	return Row{}, false
-}
-
-// through is what became of critical calls in each second of an experiment.
-func (r *Report) through(e *Experiment) Chart {
-	c := Chart{Title: e.Name + ": " + e.Title, X: "seconds since the start", Y: "critical calls answered in time, of those offered in each second", Top: 1}
-	at := 0.0
-	for _, phase := range e.Phases {
-		c.Marks = append(c.Marks, Mark{at, fmt.Sprintf("%s, %gx", phase.Name, phase.Multiple)})
-		at += phase.Duration.Seconds()
-	}
-	for _, contestant := range Contestants() {
-		row, ok := r.better(e.Name, contestant.Name)
-		if !ok {
-			continue
-		}
-		line := Line{Name: contestant.Name, Thick: contestant.Name == "plimsoll"}
-		for _, s := range row.Seconds {
-			line.Points = append(line.Points, Point{s.At, share(s.CriticalGood, s.CriticalOffered)})
-		}
-		c.Lines = append(c.Lines, line)
-	}
-	return c
 }

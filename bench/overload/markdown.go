@@ -16,10 +16,14 @@ func (r *Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Written by make overload. Do not edit. -->\n\n%s. %s. Medians over *n* repeats, and their range in brackets.\n",
 		r.days(r.Results), r.Machine)
+	if _, drawn := r.Charts()[criticalChart]; drawn {
+		pictures(&b, "critical calls over the offered load", criticalChart, "goodput over the offered load", goodputChart)
+	}
 	for _, e := range Experiments() {
 		if rows := r.Rows(e.Name); len(rows) > 0 {
 			fmt.Fprintf(&b, "\n## %s: %s\n\n%s, %s.%s\n\n", e.Name, e.Title, repeats(rows), r.days(r.of(e.Name)), e.bound())
 			table(&b, &e, rows)
+			pictures(&b, e.Name+", critical calls", chartOf(e.Name), e.Name+", goodput", goodputOf(e.Name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Skipped)) {
@@ -27,6 +31,11 @@ func (r *Report) Markdown() string {
 	}
 	r.settings(&b)
 	return b.String()
+}
+
+// pictures shows two charts.
+func pictures(b *strings.Builder, first, file, second, file2 string) {
+	fmt.Fprintf(b, "\n![%s](%s)\n\n![%s](%s)\n", first, file, second, file2)
 }
 
 // column is a figure of a row.

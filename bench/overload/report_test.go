@@ -91,13 +91,13 @@ func TestChartsShowEveryContestantOnce(t *testing.T) {
 	}}
 	charts := r.Charts()
 	critical := charts["critical.svg"]
-	if len(critical.Lines) != 2 || !critical.Lines[0].Thick || critical.Lines[0].Points[1] != (Point{8, 1}) || critical.Lines[1].Thick {
+	if len(critical.Lines) != 3 || critical.Lines[2].Points[20] != (Point{8, 0.625}) || !critical.Lines[0].Thick || critical.Lines[0].Points[1] != (Point{8, 1}) || critical.Lines[1].Thick {
 		t.Errorf("critical.svg is %+v", critical.Lines)
 	}
-	if _, ok := charts["e1-8x.svg"]; !ok || len(charts) != 4 {
+	if _, ok := charts["e1-8x.svg"]; !ok || len(charts) != 2+2*2 {
 		t.Errorf("%d charts", len(charts))
 	}
-	if svg := critical.SVG(); strings.Count(svg, `stroke-linejoin="round"`) != 2 || !strings.Contains(svg, ">plimsoll<") || strings.Contains(svg, "NaN") {
+	if svg := critical.SVG(); strings.Count(svg, `stroke-linejoin="round"`) != 3 || !strings.Contains(svg, ">plimsoll<") || strings.Contains(svg, "NaN") {
 		t.Errorf("drawn:\n%s", svg)
 	}
 }

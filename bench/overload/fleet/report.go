@@ -147,12 +147,12 @@ func (r *Report) Markdown() string {
 func (r *Report) Chart() overload.Chart {
 	c := overload.Chart{Title: "E6: eight workers and one Redis, at 1.2 times what they can do", X: "seconds", Y: "share", Top: 1}
 	answered := overload.Line{Name: "critical, answered in time", Thick: true}
-	goodput := overload.Line{Name: "goodput, of the workers that run"}
+	goodput := overload.Line{Name: "goodput, of the workers that run", Style: 1}
 	for _, s := range r.Seconds {
 		answered.Points = append(answered.Points, overload.Point{X: s.At, Y: s.Critical})
 		goodput.Points = append(goodput.Points, overload.Point{X: s.At, Y: s.Goodput})
 	}
-	known := overload.Line{Name: "capacity, as the workers know it"}
+	known := overload.Line{Name: "capacity, as the workers know it", Style: 2}
 	for _, s := range r.Samples {
 		known.Points = append(known.Points, overload.Point{X: s.At, Y: s.Known / (size * inFlight)})
 	}
