@@ -13,13 +13,18 @@ import (
 	"github.com/plimsoll-go/plimsoll/bench/overload/fleet"
 )
 
-// fleetTour runs experiment E6, prints its table, and writes it to a folder
-// when one is named.
+// fleetTour runs experiment E6, or its second part, prints its table, and writes
+// it to a folder when one is named.
 func fleetTour(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("fleet", flag.ExitOnError)
 	dir := flags.String("out", "", "folder to write fleet.json, fleet.md and fleet.svg to (default: none)")
+	half := flags.Bool("mixed", false, "a fleet of which half is half as fast; writes fleet-mixed.*")
 	_ = flags.Parse(args) // exits
-	report, err := fleet.Run(ctx)
+	run, name := fleet.Run, "fleet"
+	if *half {
+		run, name = fleet.RunMixed, "fleet-mixed"
+	}
+	report, err := run(ctx)
 	if report == nil {
 		return err
 	}
@@ -32,7 +37,7 @@ func fleetTour(ctx context.Context, args []string, out io.Writer) error {
 		return errors.Join(err, failed)
 	}
 	chart := report.Chart()
-	files := map[string]string{"fleet.json": string(data) + "\n", "fleet.md": report.Markdown(), "fleet.svg": chart.SVG()}
+	files := map[string]string{name + ".json": string(data) + "\n", name + ".md": report.Markdown() + "\n![each second](" + name + ".svg)\n", name + ".svg": chart.SVG()}
 	return errors.Join(err, writeAll(*dir, files))
 }
 
@@ -40,8 +45,9 @@ func fleetTour(ctx context.Context, args []string, out io.Writer) error {
 func worker(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("worker", flag.ExitOnError)
 	redis := flags.String("redis", "", "address of the Redis that the fleet shares")
+	service := flags.Duration("service", fleet.Service, "how long a handler takes")
 	_ = flags.Parse(args) // exits
-	return fleet.Work(ctx, *redis, out)
+	return fleet.Work(ctx, *redis, *service, out)
 }
 
 // writeAll writes files, each as a whole or not at all.

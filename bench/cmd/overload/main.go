@@ -5,6 +5,7 @@
 //	overload run -contestant plimsoll -setting "1.5 times" -experiment E1-3x
 //	overload torture -out docs/overload
 //	overload fleet -out docs/overload
+//	overload fleet -mixed -out docs/overload
 //	overload draw -out docs/overload
 //	overload list
 package main

@@ -26,6 +26,7 @@ type member struct {
 	command *exec.Cmd
 	client  *load.Client
 	state   *http.Request
+	slow    bool        // its handlers take twice as long
 	running atomic.Bool // neither killed nor frozen
 	up      atomic.Bool // as far as the balancer knows
 	missed  int         // looks in a row; for one goroutine
@@ -35,13 +36,15 @@ type member struct {
 // a whole when one is started again.
 type crew struct {
 	redis   string
+	slow    int // how many of them are
 	members [size]atomic.Pointer[member]
 	prober  *http.Client
+	fates   fates
 }
 
 // newCrew starts the workers.
-func newCrew(ctx context.Context, redis string) (*crew, error) {
-	c := &crew{redis: redis, prober: &http.Client{Timeout: 150 * time.Millisecond}}
+func newCrew(ctx context.Context, redis string, slow int) (*crew, error) {
+	c := &crew{redis: redis, slow: slow, prober: &http.Client{Timeout: 150 * time.Millisecond}}
 	for i := range size {
 		if err := c.start(ctx, i); err != nil {
 			c.end()
@@ -51,13 +54,22 @@ func newCrew(ctx context.Context, redis string) (*crew, error) {
 	return c, nil
 }
 
+// able is what all of them can do, in calls a second.
+func (c *crew) able() (sum float64) {
+	for i := range c.members {
+		sum += c.members[i].Load().able()
+	}
+	return sum
+}
+
 // start starts a worker, this program once more.
 func (c *crew) start(ctx context.Context, i int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	m := &member{command: exec.CommandContext(ctx, self, "worker", "-redis", c.redis)} //nolint:gosec // this program once more
+	m := &member{slow: isSlow(i, c.slow)}
+	m.command = exec.CommandContext(ctx, self, "worker", "-redis", c.redis, "-service", m.service().String()) //nolint:gosec // this program once more
 	m.command.Stderr = os.Stderr
 	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := m.command.StdoutPipe()
@@ -93,12 +105,30 @@ func (c *crew) signal(i int, s syscall.Signal) error {
 	return err
 }
 
+// isSlow reports whether the i-th worker is among the slow ones: every second
+// one, as many as there are to be, half of all at most.
+func isSlow(i, slow int) bool { return i%2 == 1 && i/2 < slow }
+
+// service is how long its handlers take.
+func (m *member) service() time.Duration {
+	if m.slow {
+		return 2 * service
+	}
+	return service
+}
+
+// able is what it can do, in calls a second.
+func (m *member) able() float64 { return slots / m.service().Seconds() }
+
 // do sends an arrival to a worker that is up, and once more to another when
 // the connection failed.
 func (c *crew) do(ctx context.Context, a load.Arrival) (answer load.Answer) {
 	for attempt := range uint64(2) {
 		m := c.pick(a.Pick/7 + attempt)
-		if answer = m.client.Do(ctx, a); answer.Outcome != load.Failed {
+		ran := m.running.Load()
+		answer = m.client.Do(ctx, a)
+		c.fates.note(a, m, ran, answer)
+		if answer.Outcome != load.Failed {
 			return answer
 		}
 		m.up.Store(false)
@@ -106,14 +136,21 @@ func (c *crew) do(ctx context.Context, a load.Arrival) (answer load.Answer) {
 	return answer
 }
 
-// pick is the n-th worker, or the next one that is up.
+// pick is the n-th of the workers that are up, so that what one that is down
+// would have had is spread over all of them.
 func (c *crew) pick(n uint64) *member {
-	for i := range uint64(size) {
-		if m := c.members[(n+i)%size].Load(); m.up.Load() {
-			return m
+	var up [size]*member
+	count := uint64(0)
+	for i := range c.members {
+		if m := c.members[i].Load(); m.up.Load() {
+			up[count] = m
+			count++
 		}
 	}
-	return c.members[n%size].Load()
+	if count == 0 {
+		return c.members[n%size].Load()
+	}
+	return up[n%count]
 }
 
 // look asks a worker for its state; one that does not answer twice in a row is

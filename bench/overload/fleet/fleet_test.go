@@ -18,8 +18,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		flags := flag.NewFlagSet("worker", flag.ExitOnError)
 		redis := flags.String("redis", "", "")
+		takes := flags.Duration("service", service, "")
 		flags.Parse(os.Args[2:])
-		if err := Work(context.Background(), *redis, os.Stdout); err != nil {
+		if err := Work(context.Background(), *redis, *takes, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -36,7 +37,7 @@ func TestTheIncidentInBrief(t *testing.T) {
 	for i := range steps {
 		steps[i].Last = 700 * time.Millisecond
 	}
-	r, err := run(t.Context(), steps)
+	r, err := run(t.Context(), steps, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestAStepSaysWhenTheFiguresWereRight(t *testing.T) {
 	cells[priority.Low.Index()] = load.Cell{Offered: 10, Refused: map[load.Refusal]int{{Stage: "fleetshed"}: 10}}
 	samples := []Sample{{At: 5, Room: 60, Known: 80}, {At: 5.5, Room: 60, Known: 60}, {At: 6, Room: 60, Known: 80}, {At: 6.5, Room: 60, Known: 62, Others: 50}}
 	s := newStep("x", cells, samples)
-	if s.Critical != 0.8 || s.Refused != 0.1 || s.Lost != 1 || s.ByFleet != 0.5 || s.ByWorker != 0.05 || s.Right != 1.5 || s.MostAbove != 2 {
+	if s.Critical != 0.8 || s.Refused != 0.1 || s.ByFleet != 0.5 || s.ByWorker != 0.05 || s.Right != 1.5 || s.MostAbove != 2 {
 		t.Errorf("%+v", s)
 	}
 	samples[3].Known = 80
@@ -113,7 +114,7 @@ func TestAStepSaysWhenTheFiguresWereRight(t *testing.T) {
 	}
 }
 
-func TestABalancerAvoidsWhoIsDown(t *testing.T) {
+func TestABalancerSpreadsWhatADownOneWouldHaveHad(t *testing.T) {
 	c := &crew{}
 	for i := range size {
 		c.members[i].Store(&member{})
@@ -121,10 +122,56 @@ func TestABalancerAvoidsWhoIsDown(t *testing.T) {
 	if m := c.pick(3); m != c.members[3].Load() {
 		t.Error("with all of them down, the one whose turn it is")
 	}
-	c.members[5].Load().up.Store(true)
-	for n := range uint64(2 * size) {
-		if m := c.pick(n); m != c.members[5].Load() {
-			t.Errorf("request %d went to one that is down", n)
+	got := map[*member]int{}
+	for i := 2; i < size; i++ {
+		c.members[i].Load().up.Store(true)
+	}
+	for n := range uint64(6 * size) {
+		got[c.pick(n)]++
+	}
+	for i := range size {
+		if n, want := got[c.members[i].Load()], map[bool]int{false: size, true: 0}[i < 2]; n != want {
+			t.Errorf("worker %d got %d requests, want %d", i, n, want)
 		}
+	}
+}
+
+func TestAFleetOfTwoSpeeds(t *testing.T) {
+	steps := mixed()
+	for i := range steps {
+		steps[i].Last = 700 * time.Millisecond
+	}
+	r, err := run(t.Context(), steps, size/2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 4*slots/service.Seconds() + 4*slots/(2*service.Seconds()); r.Able != want || r.Slow != 4 {
+		t.Errorf("it can do %v, want %v; %d are slow", r.Able, want, r.Slow)
+	}
+	calm := r.Steps[0].Fate
+	if calm.Slow.All == 0 || calm.Fast.All == 0 || calm.Slow.Good == 0 || calm.Slow.CriticalGood > calm.Slow.Critical {
+		t.Errorf("by speed: %+v", calm)
+	}
+	chart := r.Chart()
+	if page := r.Markdown(); !strings.Contains(page, "| three times too much | slow |") || !strings.Contains(chart.Title, "half as fast") {
+		t.Errorf("the page is\n%s", page)
+	}
+}
+
+func TestFatesTellWhoWentDownWithAWorker(t *testing.T) {
+	var f fates
+	running, down := &member{slow: true}, &member{}
+	running.running.Store(true)
+	call := load.Arrival{Class: priority.Critical, Phase: 1}
+	f.note(call, running, true, load.Answer{})
+	f.note(call, running, true, load.Answer{Outcome: load.Refused, Refusal: load.Refusal{Stage: "workershed"}})
+	f.note(call, running, true, load.Answer{Outcome: load.GaveUp})
+	f.note(call, down, true, load.Answer{Outcome: load.Failed})
+	f.note(call, down, false, load.Answer{Outcome: load.GaveUp})
+	f.note(load.Arrival{Class: priority.Low, Phase: 1}, down, false, load.Answer{Outcome: load.GaveUp})
+	got := f.of(1)
+	want := fate{WentDown: 1, SentDown: 1, Late: 1, Slow: counts{All: 3, Good: 1, Critical: 3, CriticalGood: 1, ByWorker: 1}, Fast: counts{All: 3, Critical: 2}}
+	if got != want || f.of(0) != (fate{}) || f.of(7) != (fate{}) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -19,6 +19,7 @@ type scene struct {
 // step is something that happens, and how long it is looked at.
 type step struct {
 	Name string
+	Load float64 // as a multiple of what all workers together can do
 	Last time.Duration
 	do   func(context.Context, *scene) error
 }
@@ -35,32 +36,50 @@ const slowly = 200 * time.Millisecond
 // incident is the whole story: 84 seconds.
 func incident() []step {
 	return []step{
-		{"all is well", 6 * time.Second, func(context.Context, *scene) error { return nil }},
-		{"two workers killed", 10 * time.Second, func(_ context.Context, s *scene) error {
+		{"all is well", offered, 6 * time.Second, nothing},
+		{"two workers killed", offered, 10 * time.Second, func(_ context.Context, s *scene) error {
 			return firstOf(s.crew.signal(killed1, syscall.SIGKILL), s.crew.signal(killed2, syscall.SIGKILL))
 		}},
-		{"and started again", 6 * time.Second, func(ctx context.Context, s *scene) error {
+		{"and started again", offered, 6 * time.Second, func(ctx context.Context, s *scene) error {
 			return firstOf(s.crew.start(ctx, killed1), s.crew.start(ctx, killed2))
 		}},
-		{"one worker frozen", 15 * time.Second, func(_ context.Context, s *scene) error { return s.crew.signal(frozen, syscall.SIGSTOP) }},
-		{"and thawed", 5 * time.Second, func(_ context.Context, s *scene) error { return s.crew.signal(frozen, syscall.SIGCONT) }},
-		{"Redis paused", 10 * time.Second, func(_ context.Context, s *scene) error { return s.server.Signal(syscall.SIGSTOP) }},
-		{"and resumed", 5 * time.Second, func(_ context.Context, s *scene) error { return s.server.Signal(syscall.SIGCONT) }},
-		{"Redis flushed", 6 * time.Second, func(ctx context.Context, s *scene) error { return s.server.Admin.FlushAll(ctx).Err() }},
-		{"Redis restarted, empty", 7 * time.Second, func(ctx context.Context, s *scene) error {
+		{"one worker frozen", offered, 15 * time.Second, func(_ context.Context, s *scene) error { return s.crew.signal(frozen, syscall.SIGSTOP) }},
+		{"and thawed", offered, 5 * time.Second, func(_ context.Context, s *scene) error { return s.crew.signal(frozen, syscall.SIGCONT) }},
+		{"Redis paused", offered, 10 * time.Second, func(_ context.Context, s *scene) error { return s.server.Signal(syscall.SIGSTOP) }},
+		{"and resumed", offered, 5 * time.Second, func(_ context.Context, s *scene) error { return s.server.Signal(syscall.SIGCONT) }},
+		{"Redis flushed", offered, 6 * time.Second, func(ctx context.Context, s *scene) error { return s.server.Admin.FlushAll(ctx).Err() }},
+		{"Redis restarted, empty", offered, 7 * time.Second, func(ctx context.Context, s *scene) error {
 			s.server.Kill()
 			return s.server.Launch(ctx)
 		}},
-		{"Redis slow, 200 ms", 8 * time.Second, func(_ context.Context, s *scene) error {
+		{"Redis slow, 200 ms", offered, 8 * time.Second, func(_ context.Context, s *scene) error {
 			s.proxy.Delay(func() time.Duration { return slowly / 2 })
 			return nil
 		}},
-		{"and quick", 6 * time.Second, func(_ context.Context, s *scene) error {
+		{"and quick", offered, 6 * time.Second, func(_ context.Context, s *scene) error {
 			s.proxy.Delay(func() time.Duration { return 0 })
 			return nil
 		}},
 	}
 }
+
+// mixed is the story of a fleet of which some are half as fast: 40 seconds. The
+// balancer knows nothing of it, and sends all of them the same.
+func mixed() []step {
+	return []step{
+		{"calm", 0.6, 8 * time.Second, nothing},
+		{"a little too much", offered, 12 * time.Second, nothing},
+		{"three times too much", 3, 8 * time.Second, nothing},
+		{"a slow and a fast one killed", offered, 8 * time.Second, func(_ context.Context, s *scene) error {
+			return firstOf(s.crew.signal(killed1, syscall.SIGKILL), s.crew.signal(killed2, syscall.SIGKILL))
+		}},
+		{"calm again, and started", 0.6, 8 * time.Second, func(ctx context.Context, s *scene) error {
+			return firstOf(s.crew.start(ctx, killed1), s.crew.start(ctx, killed2))
+		}},
+	}
+}
+
+func nothing(context.Context, *scene) error { return nil }
 
 func firstOf(errs ...error) error {
 	for _, err := range errs {

@@ -16,11 +16,16 @@ const continueIt = syscall.SIGCONT
 // Report is what the incident has shown.
 type Report struct {
 	Date    time.Time
+	Able    float64 // what all workers together can do, in calls a second
+	Slow    int     // how many workers take twice as long as the others
 	Steps   []Step
 	Seconds []Second
 	Samples []Sample
 	// Calls is how many commands Redis has carried out for each request.
 	Calls float64
+	// Commands is how many it has carried out in a second for each worker that
+	// ran. They are heartbeats, whose number does not depend on that of requests.
+	Commands float64
 	// Lateness is how late the driver itself was, at the 99th percentile.
 	Lateness time.Duration
 }
@@ -32,7 +37,7 @@ type Step struct {
 	Critical float64 // answered in time
 	Worst    float64 // the same in the worst second
 	Refused  float64 // critical ones that somebody refused
-	Lost     int     // requests that a dead or frozen worker took with it
+	Fate     fate    // of attempts
 	Goodput  float64 // of what the workers that ran can do
 	ByFleet  float64 // refused by the fleet's stage
 	ByWorker float64 // and by the worker's
@@ -47,12 +52,12 @@ type Step struct {
 // Second is a second of the incident.
 type Second struct{ At, Critical, Goodput float64 }
 
-func newReport(steps []step, seen *load.Report, samples []Sample) *Report {
-	r := &Report{Date: time.Now(), Samples: samples, Lateness: seen.Lateness(0.99)}
+func newReport(steps []step, seen *load.Report, samples []Sample, c *crew) *Report {
+	r := &Report{Date: time.Now(), Able: c.able(), Slow: c.slow, Samples: samples, Lateness: seen.Lateness(0.99)}
 	for i, second := range seen.Seconds() {
 		cells := seen.Between(i, i+1)
 		all := cells.All()
-		able := running(samples, second.From.Seconds(), second.To().Seconds()) * able * second.Width.Seconds()
+		able := able(samples, second.From.Seconds(), second.To().Seconds()) * second.Width.Seconds()
 		r.Seconds = append(r.Seconds, Second{At: second.From.Seconds(), Critical: cells[critical].GoodShare(), Goodput: float64(all.Good) / max(able, 1)})
 	}
 	from, total := 0.0, 0
@@ -60,19 +65,21 @@ func newReport(steps []step, seen *load.Report, samples []Sample) *Report {
 		to := from + s.Last.Seconds()
 		a, b := seen.Phase(i)
 		step := newStep(s.Name, seen.Between(a, b), between(samples, from, to))
-		step.Seconds, step.Worst = s.Last.Seconds(), 1
+		step.Seconds, step.Worst, step.Fate = s.Last.Seconds(), 1, c.fates.of(i)
 		for _, second := range r.Seconds[a:b] {
 			step.Worst = min(step.Worst, second.Critical)
 		}
 		cells := seen.Between(a, b)
 		all := cells.All()
-		step.Goodput = float64(all.Good) / max(running(samples, from, to)*able*step.Seconds, 1)
+		step.Goodput = float64(all.Good) / max(able(samples, from, to)*step.Seconds, 1)
 		total += all.Offered
 		r.Steps = append(r.Steps, step)
 		from = to
 	}
 	if n := len(samples); n > 0 {
-		r.Calls = float64(samples[n-1].Calls-samples[0].Calls) / float64(max(total, 1))
+		calls, seconds := float64(samples[n-1].Calls-samples[0].Calls), samples[n-1].At-samples[0].At
+		r.Calls = calls / float64(max(total, 1))
+		r.Commands = calls / max(seconds*running(samples), 1)
 	}
 	return r
 }
@@ -81,7 +88,7 @@ func newStep(name string, cells load.Cells, samples []Sample) Step {
 	all := cells.All()
 	offered := float64(max(all.Offered, 1))
 	s := Step{
-		Name: name, Critical: cells[critical].GoodShare(), Lost: all.Failed + all.Late + all.Unsent,
+		Name: name, Critical: cells[critical].GoodShare(),
 		Refused: float64(cells[critical].RefusedAll()) / float64(max(cells[critical].Offered, 1)),
 		ByFleet: float64(all.RefusedBy("fleetshed")) / offered, ByWorker: float64(all.RefusedBy("workershed")) / offered,
 		Right: -1,
@@ -109,43 +116,84 @@ func between(samples []Sample, from, to float64) (list []Sample) {
 	return list
 }
 
-// running is how many workers ran, on average.
-func running(samples []Sample, from, to float64) float64 {
+// able is what the workers that ran could do on average, in calls a second.
+func able(samples []Sample, from, to float64) (sum float64) {
 	list := between(samples, from, to)
-	if len(list) == 0 {
-		return size
+	for i := range list {
+		sum += list[i].Able / float64(len(list))
 	}
-	sum := 0
-	for _, s := range list {
-		sum += s.Running
-	}
-	return float64(sum) / float64(len(list))
+	return sum
 }
+
+// running is how many workers ran, on average.
+func running(samples []Sample) (sum float64) {
+	for i := range samples {
+		sum += float64(samples[i].Running) / float64(len(samples))
+	}
+	return sum
+}
+
+// usual is the rate of requests of a worker that Redis's commands are told for.
+const usual = 500
 
 // Markdown is the report as a page.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	b.WriteString("<!-- Written by overload fleet. Do not edit. -->\n\n")
-	fmt.Fprintf(&b, "%s. Eight workers of %.0f/s, offered %.1f times that. Redis commands for each request: %.4f. "+
-		"The driver was late by %v at the 99th percentile.\n\n",
-		r.Date.Format("2006-01-02"), able, offered, r.Calls, r.Lateness.Round(time.Millisecond))
-	b.WriteString("| | s | critical % | its worst second | critical refused % | lost | goodput % of those that run |" +
-		" refused by the fleet % | by the worker % | above the reserve, mean | most | capacity right after s |\n")
-	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	kind := "Eight workers"
+	if r.Slow > 0 {
+		kind = fmt.Sprintf("Eight workers, of which %d take twice as long,", r.Slow)
+	}
+	fmt.Fprintf(&b, "%s. %s of %.0f calls/s in all. Redis carried out %.1f commands/s for each worker, %.4f for each request: "+
+		"they are heartbeats, so at %d requests/s a worker it would be %.4f. The driver was late by %v at the 99th percentile.\n\n",
+		r.Date.Format(time.DateOnly), kind, r.Able, r.Commands, r.Calls, usual, r.Commands/usual, r.Lateness.Round(time.Millisecond))
+	b.WriteString("| | s | critical % | its worst second | critical refused % | went down with a worker | sent to one that was down | late |" +
+		" goodput % of those that run | refused by the fleet % | by the worker % | above the reserve, mean | most | capacity right after s |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, s := range r.Steps {
 		right := "not in this step"
 		if s.Right >= 0 {
 			right = fmt.Sprintf("%.1f", s.Right)
 		}
-		fmt.Fprintf(&b, "| %s | %.0f | %.1f | %.1f | %.1f | %d | %.0f | %.0f | %.0f | %.1f | %.0f | %s |\n",
-			s.Name, s.Seconds, 100*s.Critical, 100*s.Worst, 100*s.Refused, s.Lost, 100*s.Goodput, 100*s.ByFleet, 100*s.ByWorker, s.Above, s.MostAbove, right)
+		fmt.Fprintf(&b, "| %s | %.0f | %.1f | %.1f | %.1f | %d | %d | %d | %.0f | %.0f | %.0f | %.1f | %.0f | %s |\n",
+			s.Name, s.Seconds, 100*s.Critical, 100*s.Worst, 100*s.Refused, s.Fate.WentDown, s.Fate.SentDown, s.Fate.Late,
+			100*s.Goodput, 100*s.ByFleet, 100*s.ByWorker, s.Above, s.MostAbove, right)
+	}
+	b.WriteString("\nThe three columns of counts are attempts of critical calls; one whose connection broke was sent once more.\n")
+	if r.Slow > 0 {
+		r.bySpeed(&b)
 	}
 	return b.String()
 }
 
+// bySpeed tells the workers of both speeds apart. A balancer that knows nothing
+// sends them the same.
+func (r *Report) bySpeed(b *strings.Builder) {
+	b.WriteString("\n| | workers | calls/s each, of what it can do | critical % | goodput % | refused by the fleet % | by the worker % |\n" +
+		"|---|---|---:|---:|---:|---:|---:|\n")
+	fast, slow := (&member{}).able(), (&member{slow: true}).able()
+	for _, s := range r.Steps {
+		s.Fate.Fast.row(b, &s, "fast", fast*float64(size-r.Slow))
+		s.Fate.Slow.row(b, &s, "slow", slow*float64(r.Slow))
+	}
+	b.WriteString("\nWhere workers are killed, figures are of all that there were.\n")
+}
+
+func (c *counts) row(b *strings.Builder, s *Step, name string, able float64) {
+	all := float64(max(c.All, 1))
+	fmt.Fprintf(b, "| %s | %s | %.0f %% | %.1f | %.0f | %.0f | %.0f |\n", s.Name, name, 100*all/(able*s.Seconds),
+		100*float64(c.CriticalGood)/float64(max(c.Critical, 1)), 100*float64(c.Good)/min(able*s.Seconds, all), 100*float64(c.ByFleet)/all, 100*float64(c.ByWorker)/all)
+}
+
+func (r *Report) title() string {
+	if r.Slow > 0 {
+		return "E6: eight workers, half of them half as fast, and one Redis"
+	}
+	return "E6: eight workers and one Redis, at 1.2 times what they can do"
+}
+
 // Chart is the incident as a picture.
 func (r *Report) Chart() overload.Chart {
-	c := overload.Chart{Title: "E6: eight workers and one Redis, at 1.2 times what they can do", X: "seconds", Y: "share", Top: 1}
+	c := overload.Chart{Title: r.title(), X: "seconds", Y: "share", Top: 1}
 	answered := overload.Line{Name: "critical, answered in time", Thick: true}
 	goodput := overload.Line{Name: "goodput, of the workers that run", Style: 1}
 	for _, s := range r.Seconds {

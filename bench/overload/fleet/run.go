@@ -11,7 +11,8 @@ import (
 	"github.com/plimsoll-go/plimsoll/priority"
 )
 
-// offered is the load, as a multiple of what all workers together can do.
+// offered is the load of the incident, as a multiple of what all workers
+// together can do.
 const offered = 1.2
 
 // mix is mostly work that is not critical, least important first.
@@ -19,18 +20,23 @@ var mix = load.Mix{20, 40, 20, 20}
 
 // Run plays the incident and says what became of it.
 func Run(ctx context.Context) (*Report, error) {
-	return run(ctx, incident())
+	return run(ctx, incident(), 0)
 }
 
-func run(ctx context.Context, steps []step) (*Report, error) {
-	s, end, err := newScene(ctx)
+// RunMixed plays the story of a fleet of which half is half as fast.
+func RunMixed(ctx context.Context) (*Report, error) {
+	return run(ctx, mixed(), size/2)
+}
+
+func run(ctx context.Context, steps []step, slow int) (*Report, error) {
+	s, end, err := newScene(ctx, slow)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	plan := load.Plan{Base: size * able, Mix: mix, Seed: 1}
+	plan := load.Plan{Base: s.crew.able(), Mix: mix, Seed: 1}
 	for _, step := range steps {
-		plan.Phases = append(plan.Phases, load.Phase{Name: step.Name, Multiple: offered, Duration: step.Last})
+		plan.Phases = append(plan.Phases, load.Phase{Name: step.Name, Multiple: step.Load, Duration: step.Last})
 	}
 	g, err := load.New(load.Config{Plan: plan, Do: s.crew.do})
 	if err != nil {
@@ -44,12 +50,12 @@ func run(ctx context.Context, steps []step) (*Report, error) {
 	go func() { played <- play(ctx, s, steps) }()
 	err = errors.Join(g.Run(ctx), <-played)
 	stop()
-	return newReport(steps, g.Report(), <-samples), err
+	return newReport(steps, g.Report(), <-samples, s.crew), err
 }
 
 // newScene starts Redis, the workers, and a proxy between them, and waits until
 // the fleet knows itself.
-func newScene(ctx context.Context) (s *scene, end func(), err error) {
+func newScene(ctx context.Context, slow int) (s *scene, end func(), err error) {
 	s = &scene{}
 	end = func() {
 		if s.crew != nil {
@@ -63,14 +69,14 @@ func newScene(ctx context.Context) (s *scene, end func(), err error) {
 			s.server.End()
 		}
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, slow); err != nil {
 		end()
 		return nil, nil, err
 	}
 	return s, end, nil
 }
 
-func (s *scene) start(ctx context.Context) (err error) {
+func (s *scene) start(ctx context.Context, slow int) (err error) {
 	if s.server, err = redistest.New(redistest.Config{TCP: true}); err != nil {
 		return err
 	}
@@ -80,7 +86,7 @@ func (s *scene) start(ctx context.Context) (err error) {
 	if s.proxy, err = redistest.NewProxy(s.server.Addr); err != nil {
 		return err
 	}
-	if s.crew, err = newCrew(ctx, s.proxy.Addr()); err != nil {
+	if s.crew, err = newCrew(ctx, s.proxy.Addr(), slow); err != nil {
 		return err
 	}
 	return s.known(ctx)

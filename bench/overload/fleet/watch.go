@@ -21,6 +21,7 @@ type Sample struct {
 	Live     int     // workers, as it has heard
 	Leased   int     // workers that go by a lease
 	Running  int     // workers that are neither killed nor frozen
+	Able     float64 // what these can do, in calls a second
 	Calls    int64   // commands that Redis has carried out for the workers since the start
 }
 
@@ -66,8 +67,9 @@ func look(ctx context.Context, c *crew) (sum Sample) {
 	group.Wait()
 	var heard []State
 	for i := range size {
-		if c.members[i].Load().running.Load() {
+		if m := c.members[i].Load(); m.running.Load() {
 			sum.Running++
+			sum.Able += m.able()
 		}
 		if !ok[i] {
 			continue

@@ -17,7 +17,6 @@ import (
 const (
 	slots    = 5
 	service  = 20 * time.Millisecond
-	able     = float64(slots) / 0.020 // calls a second
 	inFlight = 2 * slots              // room, twice what saturates it
 	reserve  = 0.20                   // the stage's default
 )
@@ -44,9 +43,12 @@ type State struct {
 	Live             int     // workers of the fleet, by the same
 }
 
+// Service is how long the handler of a worker takes that is not slow.
+const Service = service
+
 // Work is a worker: it serves on a free port of the loopback, which it writes
-// to out, until the context ends.
-func Work(ctx context.Context, redis string, out io.Writer) error {
+// to out, until the context ends. A request takes one of its slots for service.
+func Work(ctx context.Context, redis string, service time.Duration, out io.Writer) error {
 	file, err := config.Parse("fleet", fmt.Appendf(nil, protection, redis, inFlight))
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func Work(ctx context.Context, redis string, out io.Writer) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", protect.Wrap(newService()))
+	mux.Handle("/", protect.Wrap(newService(service)))
 	mux.HandleFunc("/state", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(state(protect)) })
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
 	running := make(chan error, 1)
@@ -73,7 +75,7 @@ func Work(ctx context.Context, redis string, out io.Writer) error {
 }
 
 // newService has five slots, which callers wait for as long as they like.
-func newService() http.Handler {
+func newService(service time.Duration) http.Handler {
 	free := make(chan struct{}, slots)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
