@@ -41,7 +41,8 @@ type Config struct {
 	// host's name, the process id and a random part.
 	Worker string
 	// Beat is the mean time between heartbeats, 50ms … 10s; each is up to 20 %
-	// early or late. Default 500ms.
+	// early or late. While the store takes long to answer they are up to four
+	// times as far apart, and leases last as much longer. Default 500ms.
 	Beat time.Duration
 	// Terms are what the fleet is told first; see Member.SetTerms.
 	Terms

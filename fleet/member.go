@@ -26,6 +26,7 @@ type Member struct {
 	hurry   chan struct{}  // a beat is due now
 	calling chan struct{}  // full while the store is asked
 	refused store.PerClass // not reported yet; owned by Run
+	pace    time.Duration  // between beats that are answered, and for an answer; owned by Run
 }
 
 // New makes a member. It says nothing to the fleet before Run. The error names
@@ -34,7 +35,7 @@ func New(c Config) (*Member, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	m := &Member{config: c, epoch: uint64(c.Random() * (1 << 63)), hurry: make(chan struct{}, 1), calling: make(chan struct{}, 1)}
+	m := &Member{config: c, epoch: uint64(c.Random() * (1 << 63)), hurry: make(chan struct{}, 1), calling: make(chan struct{}, 1), pace: c.Beat}
 	m.terms.Store(&c.Terms)
 	m.OnView(c.OnView)
 	return m, nil
@@ -94,13 +95,18 @@ func (m *Member) Run(ctx context.Context) error {
 		case <-timer.C:
 		case <-m.hurry:
 		}
-		m.beat(ctx)
-		timer.Reset(m.pause())
+		timer.Reset(m.pause(m.beat(ctx)))
 	}
 }
 
-func (m *Member) pause() time.Duration {
-	return time.Duration(float64(m.config.Beat) * (1 - jitter + 2*jitter*m.config.Random()))
+// pause is how long until the next beat: one that had no answer is made up for
+// as soon as usual.
+func (m *Member) pause(answered bool) time.Duration {
+	beat := m.config.Beat
+	if answered {
+		beat = m.pace
+	}
+	return time.Duration(float64(beat) * (1 - jitter + 2*jitter*m.config.Random()))
 }
 
 // leave sends a last beat, so that the fleet need not wait for silence. The one
@@ -129,14 +135,17 @@ func (m *Member) leave(ctx context.Context) {
 // beat exchanges one heartbeat, within the time of one, and reports whether it
 // was answered.
 func (m *Member) beat(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, m.config.Beat)
+	ctx, cancel := context.WithTimeout(ctx, m.pace)
 	defer cancel()
 	r := m.report()
 	v, err := m.call(ctx, r)
+	took := time.Duration(m.config.Now() - r.Now)
 	if err != nil {
+		m.pace = m.config.unanswered(m.pace, took)
 		m.missed(err)
 		return false
 	}
+	m.pace = m.config.answered(took)
 	m.refused = store.PerClass{}
 	m.lease.Store(&Lease{View: v, Heard: r.Now, Until: r.Now + int64(v.LeaseFor)})
 	if tell := m.onView.Load(); tell != nil {
@@ -187,7 +196,7 @@ func (m *Member) missed(err error) {
 func (m *Member) report() store.Report {
 	terms := m.terms.Load()
 	r := store.Report{
-		Worker: m.config.Worker, Epoch: m.epoch, Now: m.config.Now(), Beat: m.config.Beat,
+		Worker: m.config.Worker, Epoch: m.epoch, Now: m.config.Now(), Beat: m.pace,
 		Draining: m.leaving.Load(), Capacity: m.config.Capacity(),
 		Reserve: terms.Reserve, Declared: terms.Declared,
 	}

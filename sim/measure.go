@@ -33,12 +33,24 @@ var measures = map[string]measure{
 		return total(s, func(s *Second) float64 { return float64(s.Waited) })
 	}, "decisions that waited for the store as long as they may"},
 	"lease": {"", func(s []Second, _ *Report) float64 { return highest(s, func(s *Second) float64 { return s.Lease }) }, "the highest sum of the leases in use"},
+	"known": {"%", known, "the fleet's capacity, as the middle one of its workers has heard it, of what it is; the least of a second"},
 	"unleased": {"", func(s []Second, _ *Report) float64 {
 		return total(s, func(s *Second) float64 { return btof(s.Lease == 0) })
 	}, "seconds at whose end no worker goes by a lease"},
 	"cut-off": {"", func(s []Second, _ *Report) float64 {
 		return total(s, func(s *Second) float64 { return btof(s.Store == "down") })
 	}, "seconds at whose end some guard holds the store for down"},
+}
+
+// known is the least of the seconds.
+func known(seconds []Second, _ *Report) float64 {
+	least := math.Inf(1)
+	for i := range seconds {
+		if s := &seconds[i]; s.Limit > 0 {
+			least = min(least, 100*s.Known/float64(s.Limit))
+		}
+	}
+	return least
 }
 
 func btof(b bool) float64 {

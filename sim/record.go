@@ -19,6 +19,7 @@ type Second struct {
 	Level    float64               `json:"level"`   // the highest of a worker, strain included
 	InFlight int                   `json:"in_flight"`
 	Lease    float64               `json:"lease"`  // the leases in use, together
+	Known    float64               `json:"known"`  // the fleet's capacity, as the middle one of its workers has heard it last
 	Over     float64               `json:"over"`   // request-seconds of non-critical work above what the reserve leaves
 	Store    string                `json:"store"`  // the worst state of a guard
 	Up       int                   `json:"up"`     // workers

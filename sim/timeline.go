@@ -113,26 +113,46 @@ var storeFaults = map[string]func(*shared){
 
 // readWorkers reads what becomes of some workers, counted from 1.
 func readWorkers(s *Scenario, w words) (func(*world), error) {
-	if len(w) != 2 {
+	if len(w) < 2 {
 		return nil, errors.New("want numbers and a word, such as: 2,3 killed")
 	}
-	var list []int
-	for text := range strings.SplitSeq(w[0], ",") {
+	list, err := s.numbers(w[0])
+	if err != nil {
+		return nil, err
+	}
+	act, known := workerFaults[w[1]]
+	switch {
+	case w[1] == "take":
+		act, err = readTakes(w[1:])
+	case !known || len(w) > 2:
+		err = fmt.Errorf("unknown words %q, allowed: take D, %s", strings.Join(w[1:], " "), strings.Join(sortedKeys(workerFaults), ", "))
+	}
+	return func(world *world) {
+		for _, i := range list {
+			act(world, i)
+		}
+	}, err
+}
+
+// numbers reads those of workers, and returns their places in order.
+func (s *Scenario) numbers(list string) (places []int, err error) {
+	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > s.setup.workers {
 			return nil, fmt.Errorf("%q is not the number of a worker, 1 to %d", text, s.setup.workers)
 		}
-		list = append(list, n-1)
+		places = append(places, n-1)
 	}
-	act, known := workerFaults[w[1]]
-	if !known {
-		return nil, fmt.Errorf("unknown word %q, allowed: %s", w[1], strings.Join(sortedKeys(workerFaults), ", "))
-	}
-	return func(world *world) {
-		for _, i := range slices.Sorted(slices.Values(list)) {
-			act(world, i)
-		}
-	}, nil
+	slices.Sort(places)
+	return places, nil
+}
+
+// readTakes reads how long the handlers of some workers take, unlike those of
+// the others, until a worker is started anew.
+func readTakes(w words) (func(*world, int), error) {
+	var d time.Duration
+	err := w.scan("take D", &d)
+	return func(world *world, i int) { world.process(i).server.setService(d) }, err
 }
 
 var workerFaults = map[string]func(*world, int){

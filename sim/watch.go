@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/pipeline"
@@ -116,6 +117,7 @@ func (w *world) reckonReserve(over time.Duration) {
 // noteSecond notes what the workers say at the end of a second.
 func (w *world) noteSecond() {
 	limit, inFlight, up, level, worst, waited := 0, 0, 0, 0.0, store.OK, 0
+	var known []float64
 	for _, worker := range w.all() {
 		if !worker.up() {
 			continue
@@ -127,6 +129,7 @@ func (w *world) noteSecond() {
 		level = max(level, snap.Level, snap.Strain)
 		worst = max(worst, worker.guard.State())
 		waited += worker.newlyLate()
+		known = append(known, worker.member.Lease().Capacity)
 	}
 	lease := w.leasesInUse(nil)
 	w.record.mu.Lock()
@@ -134,6 +137,10 @@ func (w *world) noteSecond() {
 	second := w.record.second(time.Now())
 	second.Limit, second.InFlight, second.Up, second.Level = limit, inFlight, up, level
 	second.Store, second.Lease, second.Waited = worst.String(), lease, waited
+	slices.Sort(known)
+	if up > 0 {
+		second.Known = known[up/2]
+	}
 }
 
 // newlyLate is how many decisions waited for the store in vain since it was

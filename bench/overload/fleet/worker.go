@@ -17,8 +17,8 @@ import (
 const (
 	slots    = 5
 	service  = 20 * time.Millisecond
-	inFlight = 2 * slots              // room, twice what saturates it
-	reserve  = 0.20                   // the stage's default
+	inFlight = 2 * slots // room, twice what saturates it
+	reserve  = 0.20      // the stage's default
 )
 
 // protection is what each worker runs by.
