@@ -9,8 +9,9 @@ import (
 )
 
 // What opens and closes a breaker. It opens on a share of many calls, because
-// a handful fails whenever a machine is busy; and only probes close it, because
-// the calls of requests would each pay to find out.
+// a handful fails whenever a machine is busy, unless the server itself says that
+// it cannot decide; and only probes close it, because the calls of requests
+// would each pay to find out.
 const (
 	windowFor     = time.Second // calls are counted over
 	windowSlots   = 50
@@ -21,7 +22,8 @@ const (
 	okBelow       = 0.05 // of the window's calls failed
 	goodProbes    = 3    // in a row, to let calls back in
 	badProbes     = 5    // in a row, to open when calls are too few to judge by
-	rampFor       = 500 * time.Millisecond
+	unableCalls   = 3    // in a row that the server said it cannot decide, to open
+	rampFor       = 300 * time.Millisecond
 	rampFrom      = 0.1 // of the calls
 )
 
@@ -69,6 +71,7 @@ type health struct {
 	ramp      int64 // when calls were first let back in; 0 when all are made
 	calls     window
 	good, bad int   // probes in a row
+	unable    int   // calls in a row
 	cause     error // of the last failure, which may be long ago
 }
 
@@ -82,7 +85,15 @@ func (h *health) called(now int64, err error) {
 		return
 	}
 	h.calls.add(now, failed)
-	if failed > 0 || h.state != OK {
+	if failed == 0 {
+		h.unable = 0
+	} else if errors.Is(err, ErrUnable) {
+		h.unable++
+	}
+	switch {
+	case h.unable >= unableCalls:
+		h.down()
+	case failed > 0 || h.state != OK:
 		h.judge(now)
 	}
 }
@@ -115,7 +126,7 @@ func (h *health) judge(now int64) {
 func share(part, whole int) float64 { return float64(part) / float64(max(whole, 1)) }
 
 func (h *health) down() {
-	h.state, h.ramp, h.good, h.bad = Down, 0, 0, 0
+	h.state, h.ramp, h.good, h.bad, h.unable = Down, 0, 0, 0, 0
 }
 
 // probed takes note of how a probe ended.
@@ -138,6 +149,18 @@ func (h *health) probed(now int64, err error) {
 func (h *health) suspect(now int64) bool {
 	_, failed := h.calls.sum(now, all)
 	return h.state != OK || failed > 0
+}
+
+// pause is how long to wait before the next probe.
+func (h *health) pause() time.Duration {
+	switch {
+	case h.state != Down:
+	case h.good > 0:
+		return probeAgain
+	case h.bad > probesSoon:
+		return probeRarely
+	}
+	return probeEvery
 }
 
 // rampShare is the share of calls that are made some time after they were let
@@ -227,4 +250,10 @@ func (b *breaker) suspect(now int64) (yes bool) {
 		yes = h.suspect(now)
 	})
 	return yes
+}
+
+func (b *breaker) pause() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.health.pause()
 }

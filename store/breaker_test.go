@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -77,6 +78,55 @@ func TestItTakesManyFailuresToOpen(t *testing.T) {
 		}
 		if h.state != c.want {
 			t.Errorf("%s: %s, want %s", c.name, h.state, c.want)
+		}
+	}
+}
+
+func TestAServersOwnWordIsBelievedSooner(t *testing.T) {
+	unfit := fmt.Errorf("store: %w", ErrUnable)
+	for _, c := range []struct {
+		name string
+		ends []error
+		want State
+	}{
+		{"twice", []error{unfit, unfit}, OK},
+		{"three times", []error{unfit, unfit, unfit}, Down},
+		{"another node answers between", []error{unfit, unfit, nil, unfit, unfit}, OK},
+		{"late calls between", []error{unfit, errLate, unfit, errLate, unfit}, Down},
+		{"late calls alone", []error{errLate, errLate, errLate, errLate, errLate}, OK},
+	} {
+		var h health
+		for i, err := range c.ends {
+			h.called(int64(time.Hour)+int64(i), err)
+		}
+		if h.state != c.want {
+			t.Errorf("%s: %s, want %s", c.name, h.state, c.want)
+		}
+	}
+}
+
+// TestProbesComeWhenTheyTell: seldom when the store has been down for a while,
+// soon when it is back.
+func TestProbesComeWhenTheyTell(t *testing.T) {
+	var h health
+	for i, c := range []struct {
+		err  error
+		want time.Duration
+	}{
+		{errStore, probeEvery},
+		{errStore, probeRarely},
+		{errStore, probeRarely},
+		{nil, probeAgain},
+		{errStore, probeEvery},
+		{nil, probeAgain},
+		{nil, probeAgain},
+		{nil, probeEvery}, // it is let in
+	} {
+		if i == 0 {
+			h.down()
+		}
+		if h.probed(1, c.err); h.pause() != c.want {
+			t.Errorf("%s after probe %d, want %s", h.pause(), i, c.want)
 		}
 	}
 }

@@ -157,7 +157,9 @@ func outage(t *testing.T, how fault) {
 	}
 
 	d.breakBy(works)
-	<-time.After(300 * time.Millisecond)
+	for patience := time.Now().Add(time.Second); g.State() == Down && time.Now().Before(patience); {
+		<-time.After(time.Millisecond)
+	}
 	tr.reset()
 	tr.run(100 * time.Millisecond)
 	if tr.granted == 0 || tr.granted > tr.asked*2/3 || g.State() != Degraded {

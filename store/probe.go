@@ -9,10 +9,14 @@ import (
 	"github.com/plimsoll-go/plimsoll/limit"
 )
 
-// Probes are this far apart.
+// How far apart probes are: a server that is down for longer is not to be
+// offered many, for each may cost a connection; one that is back is let in soon.
 const (
-	probeEvery  = 75 * time.Millisecond
-	probeJitter = 25 * time.Millisecond
+	probeEvery  = 75 * time.Millisecond  // in doubt, and at first when it is down
+	probeRarely = 200 * time.Millisecond // when it is down after probesSoon
+	probeAgain  = 50 * time.Millisecond  // when it is down, and answered the last one
+	probesSoon  = 1
+	probeJitter = 1. / 3 // of that, more or less
 )
 
 // canary is the claim that a probe makes: the same path as any other, on a key
@@ -50,7 +54,7 @@ func (r *remote) probing(ctx context.Context) {
 		}
 		r.checkOldest()
 		answered = r.probe(ctx)
-		timer.Reset(probeEvery + time.Duration((2*r.breaker.random()-1)*float64(probeJitter)))
+		timer.Reset(time.Duration(float64(r.breaker.pause()) * (1 + probeJitter*(2*r.breaker.random()-1))))
 	}
 }
 

@@ -110,5 +110,10 @@ type InProcess interface{ InProcess() }
 // failed, and the store is there.
 var ErrKey = errors.New("store: the key cannot be used")
 
+// ErrUnable marks errors by which a server says that it can decide nothing now:
+// it is a replica, loads its data, has no memory. A few in a row are believed,
+// where of other errors many have to fail.
+var ErrUnable = errors.New("store: the server cannot decide")
+
 // ErrUnavailable says that the store was not asked, or did not answer in time.
 var ErrUnavailable = errors.New("store: unavailable")

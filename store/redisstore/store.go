@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -24,6 +25,7 @@ type Store struct {
 	cluster  bool
 	others   chan struct{} // held by calls that are no claims, so that claims always have their connections
 	group    *group
+	haunted  *haunted
 
 	claims, settles, lends, swaps *script
 }
@@ -48,7 +50,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
+		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, haunted: new(haunted), grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
 		claims: newScript(bucketSource + common + claimSource), settles: newScript(freeSource + common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
 	}
@@ -111,8 +113,8 @@ func (s *Store) commit(calls []*call) {
 	for i, c := range calls {
 		c.err = answerTo(jobs[i].cmd, &c.batch)
 		s.doubt(c.err)
-		if !c.deliver() && c.err == nil {
-			ghosts = append(ghosts, c.granted()...)
+		if !c.deliver() {
+			ghosts = append(ghosts, c.ghosts()...)
 		}
 	}
 	if len(ghosts) > 0 {
@@ -131,14 +133,6 @@ func (s *Store) doubt(err error) {
 	if moved := strings.Contains(err.Error(), "MOVED "); moved || !errors.Is(err, store.ErrKey) {
 		cluster.ReloadState(context.Background())
 	}
-}
-
-// reclaim gives back what was granted to nobody. What it cannot give back comes
-// back by itself, when leases end and tokens refill.
-func (s *Store) reclaim(ghosts []store.Return) {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*s.patience.base)
-	defer cancel()
-	_ = s.Return(ctx, ghosts)
 }
 
 // aside runs calls of a script that are no claims.
@@ -175,7 +169,24 @@ func wrap(operation string, err error) error {
 			return fmt.Errorf("redisstore: %s: %w: %w", operation, store.ErrKey, err)
 		}
 	}
+	if saysUnable(err) {
+		return fmt.Errorf("redisstore: %s: %w: %w", operation, store.ErrUnable, err)
+	}
 	return fmt.Errorf("redisstore: %s: %w", operation, err)
+}
+
+// unable are the codes by which a server says that it decides nothing now.
+var unable = []string{"READONLY", "LOADING", "BUSY", "OOM", "MASTERDOWN", "NOREPLICAS", "MISCONF", "NOAUTH", "NOPERM"}
+
+// saysUnable reports whether an error is the server's own word on itself. A
+// client that could not make a connection may put words before it.
+func saysUnable(err error) bool {
+	said, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return false
+	}
+	code, _, _ := strings.Cut(said.Error(), " ")
+	return slices.Contains(unable, code)
 }
 
 var (
