@@ -174,6 +174,7 @@ func (u *run) count(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	u.result.connections = u.connections(ctx) // before those of the auditor
 	a, err := newAuditor(u.world.Auditor, u.rig)
 	if err != nil {
 		return err
@@ -202,7 +203,6 @@ func (u *run) count(ctx context.Context) error {
 	}
 	u.result.Stats = u.rig.guard.Stats()
 	u.result.changes = u.rig.watcher.told()
-	u.result.connections = u.connections(ctx)
 	if u.row.Check != nil {
 		return u.row.Check(ctx, u.world, u.result)
 	}
