@@ -446,6 +446,22 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// A newcomer that has no room yet, and so has admitted nothing, asks for what
+// its callers may need: 40 a second that stay a tenth of one need four places.
+// It asks neither for none, nor for all that the fleet has.
+func TestANewcomerAsksForWhatItMayNeed(t *testing.T) {
+	const beat = int64(500 * time.Millisecond)
+	state := &State{}
+	s := mustNew(t, Config{Lease: leased(0)}, state)
+	state.Usage(beat)
+	for range 20 {
+		s.Look(request(priority.Normal))
+	}
+	if _, demanded, _ := state.Usage(2 * beat); demanded[priority.Normal.Index()] < 1 || demanded[priority.Normal.Index()] > 10 {
+		t.Errorf("20 refused in half a second: %v places demanded", demanded[priority.Normal.Index()])
+	}
+}
+
 // TestAFleetOfThisWorker runs the stage with a real member on a ledger.
 func TestAFleetOfThisWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -129,3 +129,66 @@ func TestAnIncidentIsNotLearntAsUsual(t *testing.T) {
 		t.Errorf("the usual p99 is %v after a minute of 50ms in good times", r.pace.p99)
 	}
 }
+
+// Within a second the outlook is that of a worker that has become ten times
+// slower, and one window without an end is not taken for that.
+func TestThePaceIsOfTheLastMoments(t *testing.T) {
+	r := newRig()
+	for range 50 {
+		r.window(200, 10*time.Millisecond, true)
+	}
+	usual := r.outlook.gap.Load()
+	if r.window(0, 0, true); r.outlook.gap.Load() > 3*usual/2 {
+		t.Errorf("after one window without an end the gap went from %v to %v", time.Duration(usual), time.Duration(r.outlook.gap.Load()))
+	}
+	for range 10 {
+		r.window(20, 100*time.Millisecond, true)
+	}
+	if gap, service := time.Duration(r.outlook.gap.Load()), time.Duration(r.outlook.service.Load()); gap < 2*time.Millisecond || service < 40*time.Millisecond {
+		t.Errorf("a second after it was ten times slower: an end in %v, want 5ms; a request takes %v, want 100ms", gap, service)
+	}
+}
+
+// Work that comes every five seconds is usual, and what was slow an hour ago is
+// not.
+func TestTheUsualIsOfTheLastMinutes(t *testing.T) {
+	r := newRig()
+	for range 20 {
+		for range 49 {
+			r.window(100, 10*time.Millisecond, true)
+		}
+		if r.pace.p99 != 0 && r.now > 1e18+int64(20*time.Second) && r.pace.p99 < 250*time.Millisecond {
+			t.Fatalf("the usual p99 is %v, beside a hundred requests of 300ms every five seconds", r.pace.p99)
+		}
+		r.window(100, 300*time.Millisecond, true)
+	}
+	for range 3000 {
+		r.window(100, 10*time.Millisecond, true)
+	}
+	if r.pace.p99 > 20*time.Millisecond {
+		t.Errorf("five minutes after the last slow request the usual p99 is %v", r.pace.p99)
+	}
+}
+
+// On a worker whose requests take 10 ms, one that has taken half a second is
+// slow, and does not hang: its place is about to come free. After two seconds
+// it hangs.
+func TestWhatIsSlowDoesNotHangYet(t *testing.T) {
+	r := newRig()
+	for range 50 {
+		r.window(200, 10*time.Millisecond, true)
+	}
+	r.hang(20)
+	for range 5 {
+		r.window(0, 0, false)
+	}
+	if hung := r.outlook.hung.Load(); hung != 0 {
+		t.Errorf("after half a second %d hang", hung)
+	}
+	for range 15 {
+		r.window(0, 0, false)
+	}
+	if hung := r.outlook.hung.Load(); hung != 20 {
+		t.Errorf("after two seconds %d of 20 hang", hung)
+	}
+}
