@@ -11,7 +11,7 @@ func simple(b *store.Batch, t *terms) bool {
 		return false
 	}
 	c := &b.Claims[0]
-	return c.Limit.Kind == store.Tokens && c.Cost > 0 && uint64(c.Cost) <= t.capacity/t.interval
+	return c.Limit.Kind == store.Tokens && t.holds(c.Cost)
 }
 
 // ofBucket is the call of the script for such a batch.
@@ -30,16 +30,12 @@ func decodeOwed(owed int64, c *store.Claim, grant *store.Grant) error {
 	if err != nil {
 		return err
 	}
-	*grant = store.Grant{OK: owed >= 0}
 	if owed < 0 {
-		owed = -1 - owed
-		short := uint64(owed) + uint64(c.Cost)*t.interval - t.capacity
-		grant.RetryAfter = microseconds(float64(ceil(short, t.unit)))
+		*grant = t.bucket(c.Cost, uint64(-1-owed))
+		return nil
 	}
-	word := uint64(owed)
-	grant.Remaining = int64((t.capacity - min(word, t.capacity)) / t.interval)
-	grant.ResetAfter = microseconds(float64(ceil(word, t.unit)))
-	grant.Handle = word
+	*grant = t.bucket(c.Cost, uint64(owed))
+	grant.OK, grant.RetryAfter = true, 0
 	return nil
 }
 

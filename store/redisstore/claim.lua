@@ -3,9 +3,9 @@
 -- changed, or the clock set back.
 --
 -- KEYS: what the claims name. ARGV: clock (empty: the server's), grace in ms,
--- the request's id, 1 to peek, and the claims in records of 52 bytes. Answers
--- in records of 33 bytes.
-local id, peek, packed = ARGV[3], ARGV[4] == '1', ARGV[5]
+-- the request's id, peek to change nothing, and the claims in records of 52
+-- bytes, those on slots last. Answers in records of 33 bytes.
+local id, peek, packed = ARGV[3], ARGV[4] == 'peek', ARGV[5]
 local claims, n, shadows = {}, 0, false
 local places = {} -- what lies at each of KEYS: an owner, or how many slots of a set are held
 

@@ -67,8 +67,6 @@ func answerToLoan(cmd *redis.Cmd, l *store.Loan) error {
 	if len(answer) != loanSize {
 		return fmt.Errorf("redisstore: lend: an answer of %d bytes", len(answer))
 	}
-	var grants [1]store.Grant
-	err = decode(answer[:answerSize], grants[:])
-	l.Grant, l.Lent = grants[0], int64(figure([]byte(answer[answerSize:])))
-	return err
+	l.Grant, l.Lent = decodeRecord(answer), int64(figure([]byte(answer[answerSize:])))
+	return nil
 }

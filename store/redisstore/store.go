@@ -52,7 +52,7 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, haunted: new(haunted), grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
-		claims: newScript(bucketSource + common + claimSource), settles: newScript(freeSource + common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
+		claims: newScript(bucketSource + leanSource() + common + claimSource), settles: newScript(freeSource + common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
 	return s, nil
@@ -157,7 +157,7 @@ func answerTo(cmd *redis.Cmd, b *store.Batch) error {
 			return decodeOwed(answer, &b.Claims[0], &b.Grants[0])
 		}
 	case string:
-		return decode(answer, b.Grants)
+		return decode(answer, b)
 	}
 	return fmt.Errorf("redisstore: claim: an answer of type %T", cmd.Val())
 }

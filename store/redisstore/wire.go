@@ -3,6 +3,7 @@ package redisstore
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -25,17 +26,41 @@ func (s *Store) keyOf(owner store.Key, l *store.Limit) string {
 
 // encode makes the call of the script for a batch.
 func (s *Store) encode(b *store.Batch) (job, error) {
-	var keys []string
-	packed := make([]byte, 0, 52*len(b.Claims))
+	all, err := termsOfAll(b)
+	switch {
+	case err != nil:
+		return job{}, err
+	case b.Peek:
+		return s.inRecords(b, all, "peek"), nil
+	case simple(b, &all[0]):
+		return s.ofBucket(&b.Claims[0], &all[0]), nil
+	}
+	way := ""
+	if w, ok := leanWay(b, all); ok {
+		way = w.String()
+	}
+	return s.inRecords(b, all, way), nil
+}
+
+func termsOfAll(b *store.Batch) ([]terms, error) {
+	all := make([]terms, len(b.Claims))
 	for i := range b.Claims {
-		c := &b.Claims[i]
-		t, err := termsOf(c.Limit)
+		t, err := termsOf(b.Claims[i].Limit)
 		if err != nil {
-			return job{}, fmt.Errorf("%w: %w", store.ErrKey, err)
+			return nil, fmt.Errorf("%w: %w", store.ErrKey, err)
 		}
-		if simple(b, &t) {
-			return s.ofBucket(c, &t), nil
-		}
+		all[i] = t
+	}
+	return all, nil
+}
+
+// inRecords is the call for any batch: the general one, a peek, or one that has
+// a way of its own.
+func (s *Store) inRecords(b *store.Batch, all []terms, way string) job {
+	keys := make([]string, 0, 2)
+	packed := make([]byte, 0, 52*len(b.Claims))
+	for i := range inOrder(b.Claims) {
+		c := &b.Claims[i]
 		key := s.keyOf(c.Owner, c.Limit)
 		place := slices.Index(keys, key)
 		if place < 0 {
@@ -44,14 +69,23 @@ func (s *Store) encode(b *store.Batch) (job, error) {
 		}
 		packed = append(packed, byte(c.Limit.Kind), byte(c.Group))
 		packed = binary.BigEndian.AppendUint16(packed, uint16(place+1))
-		packed = t.append(packed)
+		packed = all[i].append(packed)
 		packed = appendFigure(packed, float64(c.Cost))
 	}
-	peek := ""
-	if b.Peek {
-		peek = "1"
+	return job{keys: keys, args: append(s.header(), b.ID.AppendTo(nil), way, packed)}
+}
+
+// inOrder are the claims as the script is told of them, and answers: slots last.
+func inOrder(claims []store.Claim) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, kind := range [...]store.Kind{store.Tokens, store.Slots} {
+			for i := range claims {
+				if claims[i].Limit.Kind == kind && !yield(i) {
+					return
+				}
+			}
+		}
 	}
-	return job{keys: keys, args: append(s.header(), b.ID.AppendTo(nil), peek, packed)}, nil
 }
 
 // header are the arguments that all scripts begin with.
@@ -70,19 +104,33 @@ func appendFigure(buf []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(buf, math.Float64bits(v))
 }
 
-// decode reads a script's answer.
-func decode(answer string, grants []store.Grant) error {
-	if len(answer) != answerSize*len(grants) {
-		return fmt.Errorf("redisstore: claim: an answer of %d bytes to %d claims", len(answer), len(grants))
-	}
-	for i := range grants {
-		a := []byte(answer[i*answerSize : (i+1)*answerSize])
-		grants[i] = store.Grant{
-			OK: a[0] == 1, Remaining: int64(figure(a[1:])), RetryAfter: microseconds(figure(a[9:])),
-			ResetAfter: microseconds(figure(a[17:])), Handle: uint64(figure(a[25:])),
+// decode reads a script's answer to a batch.
+func decode(answer string, b *store.Batch) error {
+	tokens := 0
+	for i := range b.Claims {
+		if b.Claims[i].Limit.Kind == store.Tokens {
+			tokens++
 		}
 	}
-	return nil
+	switch len(answer) {
+	case answerSize * len(b.Claims):
+		for i := range inOrder(b.Claims) {
+			b.Grants[i], answer = decodeRecord(answer), answer[answerSize:]
+		}
+		return nil
+	case 1 + 8*(1+tokens+1):
+		return decodeLean(answer, b)
+	}
+	return fmt.Errorf("redisstore: claim: an answer of %d bytes to %d claims", len(answer), len(b.Claims))
+}
+
+// decodeRecord reads the first record of a script's answer.
+func decodeRecord(answer string) store.Grant {
+	a := []byte(answer[:answerSize])
+	return store.Grant{
+		OK: a[0] == 1, Remaining: int64(figure(a[1:])), RetryAfter: microseconds(figure(a[9:])),
+		ResetAfter: microseconds(figure(a[17:])), Handle: uint64(figure(a[25:])),
+	}
 }
 
 func figure(b []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(b)) }
