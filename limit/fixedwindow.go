@@ -77,7 +77,8 @@ func (f *FixedWindow) Give(w Window, taken, tokens int64) Window {
 }
 
 // Charge takes tokens whether they are there or not, up to the whole window:
-// what a caller owes for work that is done already.
+// what a caller owes for work that is done already. More is forgotten, as the
+// window will be.
 func (f *FixedWindow) Charge(w Window, now, tokens int64) Window {
 	w = f.At(w, now)
 	left := max(0, f.Limit-w.Used)

@@ -152,6 +152,11 @@ func (g *GCRA) Give(d Debt, cost int64, left Debt) Debt {
 // deepest is how many full buckets a charge may make a bucket owe.
 const deepest = 11
 
+// deep is the most tokens that may be owed of a limit.
+func deep(limit int64) int64 {
+	return int64(min(product(uint64(max(limit, 0)), deepest), math.MaxInt64))
+}
+
 // Charge takes cost tokens whether they are there or not: what a caller owes
 // for work that is done already. It may leave a bucket below empty, by ten
 // more bursts at most, and nothing passes until that has refilled.

@@ -102,13 +102,14 @@ func (l *LeakyBucket) Give(b Leaky, tokens, left int64) Leaky {
 	return b
 }
 
-// Charge takes tokens whether they are there or not, up to a full bucket.
+// Charge takes tokens whether they are there or not, up to ten buckets more than
+// a full one; nothing passes until they have leaked.
 func (l *LeakyBucket) Charge(b Leaky, now, tokens int64) Leaky {
 	level := l.At(b, now)
 	if level.Level == 0 {
 		level.Last = milliseconds(now)
 	}
-	most := max(level.Level, l.burst+request)
+	most := max(level.Level, deep(l.burst+request))
 	level.Level = min(most, level.Level+min(max(tokens, 0), math.MaxInt32+1)*request)
 	return level
 }

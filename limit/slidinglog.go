@@ -87,9 +87,28 @@ func (s *SlidingLog) Give(log []int64, taken, tokens int64) []int64 {
 	return slices.Delete(log, first, last)
 }
 
-// Charge takes tokens whether they are there or not, up to the whole limit.
+// Charge takes tokens whether they are there or not. Those that are not there
+// are the oldest that are remembered, as if taken now: so the log stays as
+// small, and is full for a window's length after a whole limit was charged.
+// More than that is forgotten.
 func (s *SlidingLog) Charge(log []int64, now, tokens int64) []int64 {
-	return s.Spend(log, now, min(max(0, s.Limit-int64(len(log))), tokens))
+	there := max(0, min(s.Limit-int64(len(log)), tokens))
+	return s.Renew(s.Spend(log, now, there), now, tokens-there)
+}
+
+// Renew makes so many of the oldest tokens count as taken at a moment, or at the
+// newest one.
+func (s *SlidingLog) Renew(log []int64, now, tokens int64) []int64 {
+	n := int(min(max(tokens, 0), int64(len(log))))
+	if n == 0 {
+		return log
+	}
+	now = max(now, log[len(log)-1])
+	kept := copy(log, log[n:])
+	for i := range log[kept:] {
+		log[kept+i] = now
+	}
+	return log
 }
 
 // leaves is the time until the nth token, counted from the oldest, has left

@@ -63,7 +63,9 @@ func TestSlidingLogGiveAndCharge(t *testing.T) {
 		{"not what was never taken", s.Give(slices.Clone(log), 25, 1), log},
 		{"a negative refund charges nothing", s.Give(slices.Clone(log), 20, -1), log},
 		{"a charge adds", s.Charge(slices.Clone(log), 40, 1), []int64{10, 20, 20, 30, 40}},
-		{"up to the whole limit", s.Charge(slices.Clone(log), 40, math.MaxInt64), []int64{10, 20, 20, 30, 40}},
+		{"beyond the limit the oldest count as new", s.Charge(slices.Clone(log), 40, 3), []int64{20, 30, 40, 40, 40}},
+		{"up to the whole limit", s.Charge(slices.Clone(log), 40, math.MaxInt64), []int64{40, 40, 40, 40, 40}},
+		{"a late charge is taken at the newest moment", s.Charge(slices.Clone(log), 5, 3), []int64{20, 30, 30, 30, 30}},
 		{"a negative charge gives nothing", s.Charge(slices.Clone(log), 40, math.MinInt64), log},
 		{"a late stamp is taken at the newest moment", s.Spend(slices.Clone(log), 5, 1), []int64{10, 20, 20, 30, 30}},
 	} {

@@ -82,10 +82,14 @@ func (s *SlidingWindow) Give(w Sliding, taken, tokens int64) Sliding {
 	return w
 }
 
-// Charge takes tokens whether they are there or not, up to the whole limit.
+// Charge takes tokens whether they are there or not, up to ten limits more than
+// the whole one, or 2³¹−1 if that is less. Nothing passes until what is owed has
+// moved out of sight so far, at the end of the next window at the latest; then
+// it is forgotten.
 func (s *SlidingWindow) Charge(w Sliding, now, tokens int64) Sliding {
 	w = s.At(w, now)
-	w.Current += min(max(0, s.Limit-s.used(w, now)), max(tokens, 0))
+	most := max(s.Limit, min(deep(s.Limit), math.MaxInt32))
+	w.Current += min(max(0, most-s.used(w, now)), max(tokens, 0))
 	return w
 }
 

@@ -103,7 +103,7 @@ func TestSlidingWindowGiveAndCharge(t *testing.T) {
 		{"not to an earlier one", s.Give(next, -5*second, 4), 2, 6},
 		{"a negative refund charges nothing", s.Give(w, 5*second, -4), 6, 0},
 		{"a charge adds", s.Charge(w, 6*second, 3), 9, 0},
-		{"up to the whole limit", s.Charge(next, 12*second, math.MaxInt64), 5, 6},
+		{"up to ten limits beyond the whole one", s.Charge(next, 12*second, math.MaxInt64), 105, 6},
 		{"a negative charge gives nothing", s.Charge(w, 6*second, -3), 6, 0},
 	} {
 		if c.got.Current != c.current || c.got.Previous != c.previous {
@@ -130,7 +130,7 @@ func FuzzSlidingWindow(f *testing.F) {
 		if w.Current < 0 || w.Previous < 0 || r.Remaining < 0 || r.Remaining > s.Limit || r.ResetAfter < 0 || r.RetryAfter < Never {
 			t.Fatalf("take %d: %+v, %+v", cost, w, r)
 		}
-		if c := s.Charge(w, now, cost); c.Current < w.Current || c.Current > max(w.Current, s.Limit) {
+		if c := s.Charge(w, now, cost); c.Current < w.Current || c.Current > max(w.Current, s.Limit, min(deep(s.Limit), math.MaxInt32)) {
 			t.Fatalf("charge of %d: %+v becomes %+v", cost, w, c)
 		}
 	})

@@ -109,10 +109,15 @@ func (s *StrictWindow) Give(w *Strict, taken, tokens int64) {
 	}
 }
 
-// Charge takes tokens whether they are there or not, up to the whole limit.
+// Charge takes tokens whether they are there or not, up to Most. What is more
+// than the limit locks out until the newest part has left the window, and is
+// forgotten with it.
 func (s *StrictWindow) Charge(w *Strict, tokens int64) {
-	s.Spend(w, min(max(0, s.Limit-s.Spent(w)), max(tokens, 0)))
+	s.Spend(w, min(max(0, s.Most()-s.Spent(w)), max(tokens, 0)))
 }
+
+// Most is how many tokens may be owed: ten limits more than the whole one.
+func (s *StrictWindow) Most() int64 { return deep(s.Limit) }
 
 // Spent is what counts, of a state that was brought to its moment.
 func (s *StrictWindow) Spent(w *Strict) (used int64) {

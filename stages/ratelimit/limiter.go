@@ -153,9 +153,9 @@ func (l *Limiter) Refund(ctx context.Context, key string, cost int64) {
 }
 
 // Charge takes tokens of a key whether they are there or not: for work whose
-// cost was known only afterwards. A token bucket may owe ten more bursts then
-// than it holds, and lets nothing pass until they have refilled; the others stop
-// at a full burst.
+// cost was known only afterwards. A bucket may owe ten more bursts then than
+// it holds, and lets nothing pass until they have refilled; a window that was
+// overrun lets nothing pass until it is over, and forgets the rest.
 func (l *Limiter) Charge(ctx context.Context, key string, cost int64) {
 	if cost > 0 {
 		l.giveBack(ctx, keyOf(key), store.Return{Tokens: -cost})

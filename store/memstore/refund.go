@@ -33,9 +33,11 @@ func (c *cell) charge(tokens, now int64) {
 	case store.SlidingWindow:
 		c.setSliding(l.Sliding.Charge(c.sliding(), now, tokens))
 	case store.SlidingLog:
-		c.spendLog(now, min(tokens, max(0, l.Log.Limit-c.spent(now))))
+		there := min(tokens, max(0, l.Log.Limit-c.spent(now)))
+		c.spendLog(now, there)
+		l.Log.Renew(c.log(), now, tokens-there)
 	case store.StrictWindow:
-		c.spendStrict(now, min(tokens, max(0, l.Strict.Limit-c.spent(now))))
+		c.spendStrict(now, min(tokens, max(0, l.Strict.Most()-c.spent(now))))
 	case store.LeakyBucket:
 		c.setLeaky(l.Leaky.Charge(c.leaky(), now, tokens))
 	}

@@ -299,7 +299,7 @@ func (c *leakyCounter) charge(tokens, now int64) {
 	if c.level == 0 {
 		c.last = now / 1e6
 	}
-	c.level = max(c.level, min(c.level+1000*min(tokens, c.limit.Burst), 1000*c.limit.Burst))
+	c.level = max(c.level, min(c.level+1000*min(tokens, 11*c.limit.Burst), 11_000*c.limit.Burst))
 }
 
 func (c *leakyCounter) newest(now int64) int64 { return now }

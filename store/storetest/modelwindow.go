@@ -163,7 +163,16 @@ func (c *slidingCounter) lower(tokens, taken, _ int64) {
 }
 
 func (c *slidingCounter) charge(tokens, now int64) {
-	c.current += min(tokens, max(0, c.limit.Burst-c.counts(now)))
+	most := max(c.limit.Burst, min(eleven(c.limit.Burst), math.MaxInt32))
+	c.current += min(tokens, max(0, most-c.counts(now)))
+}
+
+// eleven is the most that may be owed of a limit.
+func eleven(n int64) int64 {
+	if n > math.MaxInt64/11 {
+		return math.MaxInt64
+	}
+	return 11 * n
 }
 
 func (c *slidingCounter) newest(now int64) int64 { return now }
@@ -278,7 +287,7 @@ func (c *strictCounter) lower(tokens, taken, now int64) {
 }
 
 func (c *strictCounter) charge(tokens, now int64) {
-	c.take(now, min(tokens, max(0, c.limit.Burst-c.spent(now))))
+	c.take(now, min(tokens, max(0, eleven(c.limit.Burst)-c.spent(now))))
 }
 
 func (c *strictCounter) newest(now int64) int64 { return max(now, c.last*c.length()) }
@@ -357,5 +366,9 @@ func (c *logCounter) lower(tokens, taken, _ int64) {
 }
 
 func (c *logCounter) charge(tokens, now int64) {
-	c.take(now, min(tokens, max(0, c.limit.Burst-int64(len(c.taken)))))
+	there := min(tokens, max(0, c.limit.Burst-int64(len(c.taken))))
+	c.take(now, there)
+	again := min(tokens-there, int64(len(c.taken)))
+	c.taken = c.taken[again:]
+	c.take(now, again)
 }

@@ -109,7 +109,7 @@ var returnRules = []rule{
 	},
 	{
 		"return/charge",
-		"Negative tokens are charged whether they are there or not, up to a whole burst; of a bucket, up to eleven.",
+		"Negative tokens are charged whether they are there or not: of a bucket up to eleven whole ones, which refill; a window forgets what is more than it holds when it ends.",
 		func(k *kit) {
 			k.each(8, 8*time.Second, func(l *store.Limit) {
 				o := k.owner()
@@ -120,7 +120,7 @@ var returnRules = []rule{
 					k.giveBack(k.returned(b, 0, tokens))
 					k.wantLeft(o, l, 0)
 				}
-				if k.pass(8 * time.Second); l.Algorithm == store.TokenBucket {
+				if k.pass(8 * time.Second); l.Algorithm == store.TokenBucket || l.Algorithm == store.LeakyBucket {
 					k.wantLeft(o, l, 0)
 					k.pass(80 * time.Second)
 				}
@@ -144,6 +144,42 @@ var returnRules = []rule{
 			if worth > 10+300+100 {
 				k.Fatalf("%d tokens' worth passed in 30s, at most 410", worth)
 			}
+		},
+	},
+	{
+		"return/overrun-of-a-window",
+		"In whatever time, no more requests pass that turn out to cost a whole limit beside their claim than there are windows of it, and one.",
+		func(k *kit) {
+			k.each(8, 8*time.Second, func(l *store.Limit) {
+				o, passed := k.owner(), 0
+				for range 160 {
+					b := k.claim(store.Claim{Owner: o, Limit: l, Cost: 1})
+					if b.Grants[0].OK {
+						passed++
+						k.giveBack(k.returned(b, 0, -80))
+					}
+					k.pass(500 * time.Millisecond)
+				}
+				if most := 1 + int(80*time.Second/l.Rate.Period); passed > most || passed < 2 {
+					k.Fatalf("%s: %d passed in 80s, want 2 to %d", l.Name, passed, most)
+				}
+			})
+		},
+	},
+	{
+		"return/told-when-overrun",
+		"Of a limit that owes more than it holds nothing is left, and the time that a refusal tells is the time to wait, to the nanosecond.",
+		func(k *kit) {
+			k.each(8, 8*time.Second, func(l *store.Limit) {
+				o := k.owner()
+				b := k.claim(store.Claim{Owner: o, Limit: l, Cost: 1})
+				k.giveBack(k.returned(b, 0, -40))
+				g := k.take(o, l, 1)
+				if g.OK || g.Remaining != 0 || g.RetryAfter <= 0 {
+					k.Fatalf("%s: %+v", l.Name, g)
+				}
+				k.waitOut(o, l, 1)
+			})
 		},
 	},
 	{
