@@ -60,6 +60,12 @@ func TestASlowStoreIsAskedLessOften(t *testing.T) {
 			after, _, _ := s.count()
 			return after - before
 		}
+		failed := func(during time.Duration) int {
+			_, before, _ := s.count()
+			time.Sleep(during)
+			_, after, _ := s.count()
+			return after - before
+		}
 		if n := beats(20 * time.Second); n < 35 || n > 45 {
 			t.Errorf("%d beats of a quick store in 20 s", n)
 		}
@@ -77,17 +83,24 @@ func TestASlowStoreIsAskedLessOften(t *testing.T) {
 			t.Errorf("%d beats in 20 s once it is quick again, leases of %v", n, m.Lease().LeaseFor)
 		}
 		s.breakBy("error")
-		_, before, _ := s.count()
-		time.Sleep(20 * time.Second)
-		if _, after, beat := s.count(); after-before < 35 || beat != store.DefaultBeat {
-			t.Errorf("%d beats in 20 s that fail at once, one in %v", after-before, beat)
+		if n := failed(20 * time.Second); n < 35 {
+			t.Errorf("%d beats in 20 s that fail at once", n)
+		}
+		if _, _, beat := s.count(); beat != store.DefaultBeat {
+			t.Errorf("beats that fail at once are %v apart", beat)
 		}
 		s.breakBy("")
-		s.take(time.Hour)
-		time.Sleep(20 * time.Second)
+		s.take(700 * time.Millisecond)
+		beats(10 * time.Second)
 		s.take(time.Millisecond)
-		if n := beats(2700 * time.Millisecond); n == 0 {
-			t.Error("a store that is back after it was lost is not asked")
+		s.breakBy("error")
+		time.Sleep(3 * time.Second)
+		if n := failed(20 * time.Second); n < 35 {
+			t.Errorf("%d beats in 20 s that fail at once, after those of a slow store", n)
+		}
+		s.breakBy("")
+		if n := beats(time.Second); n == 0 {
+			t.Error("a store that is back is not asked")
 		}
 	})
 }
