@@ -38,13 +38,13 @@ type Request struct {
 	Caller   Caller
 	Address  netip.Addr // of the client; invalid when not known
 	Class    priority.Class
-	Cohort   priority.Cohort
-	Cost     int64 // in tokens; 0 means 1
-	Now      int64 // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
-	Deadline int64 // by the same clock; 0 means none
-	NoWait   bool  // set by the pipeline while a stage must answer without waiting
-	Trial    bool  // set by Pipeline.Explain: a stage answers as ever, charges nothing and counts nothing
-	Trace    Trace // that the request is part of, if that trace is sampled
+	Cohort   priority.Cohort // of the caller, by priority.CohortOf; where all are 0 a class is shed as a whole
+	Cost     int64           // in tokens; 0 means 1
+	Now      int64           // nanoseconds since the epoch by Pipeline.Now; read once, at arrival
+	Deadline int64           // by the same clock; 0 means none
+	NoWait   bool            // set by the pipeline while a stage must answer without waiting
+	Trial    bool            // set by Pipeline.Explain: a stage answers as ever, charges nothing and counts nothing
+	Trace    Trace           // that the request is part of, if that trace is sampled
 
 	// Waits is what the decision waited for: written by the pipeline, and by
 	// the stage that may wait.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/plimsoll-go/plimsoll/fleet"
 	"github.com/plimsoll-go/plimsoll/pipeline"
 	"github.com/plimsoll-go/plimsoll/stages/concurrency"
@@ -32,7 +34,11 @@ func newWorker(world *world, place, incarnation int) (*worker, error) {
 	w.books = newBooks(w)
 	random := &lockedChance{chance: newChance(seed, 1)}
 	w.guard = store.NewGuard(w.link, store.GuardConfig{Local: newLocal(w), Random: random.Float64, OnState: w.books.stateChanged})
-	w.state = workershed.NewSimulatedState(workershed.Processors{Count: max(1, s.machine.processors), Backlog: w.server.backlog})
+	w.state = workershed.NewSimulatedState(workershed.Processors{
+		Count:   max(1, s.machine.processors),
+		Backlog: func() (time.Duration, int) { return w.server.backlog(&w.server.waits) },
+		Glance:  func() (time.Duration, int) { return w.server.backlog(&w.server.glanced) },
+	})
 	w.usage = new(fleetshed.State)
 	if err := w.addMember(s, seed); err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ type server struct {
 	mu      sync.Mutex
 	service time.Duration
 	free    []time.Time // when each slot or processor is free, unordered
-	waits   []wait      // for processors, since the backlog was last asked for
+	waits   []wait      // for processors, since the backlog was last asked for by a tick
+	glanced []wait      // the same, by a glance
 }
 
 // wait is one spell of being ready to run.
@@ -103,7 +104,7 @@ func (s *server) run(piece time.Duration) {
 	start := latest(now, s.free[i])
 	end := start.Add(piece)
 	s.free[i] = end
-	s.waits = append(s.waits, wait{now, start})
+	s.waits, s.glanced = append(s.waits, wait{now, start}), append(s.glanced, wait{now, start})
 	s.mu.Unlock()
 	time.Sleep(end.Sub(now))
 }
@@ -120,13 +121,14 @@ func (s *server) accept() {
 }
 
 // backlog is what the scheduler would tell: the delay that nine of ten
-// goroutines did not exceed before they ran, and how many are ready.
-func (s *server) backlog() (delay time.Duration, runnable int) {
+// goroutines did not exceed before they ran, and how many are ready. It takes
+// those that ran out of a list.
+func (s *server) backlog(list *[]wait) (delay time.Duration, runnable int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	var ran []time.Duration
-	s.waits = slices.DeleteFunc(s.waits, func(w wait) bool {
+	*list = slices.DeleteFunc(*list, func(w wait) bool {
 		if w.ran.After(now) {
 			return false
 		}
@@ -134,8 +136,8 @@ func (s *server) backlog() (delay time.Duration, runnable int) {
 		return true
 	})
 	if len(ran) == 0 {
-		return 0, len(s.waits)
+		return 0, len(*list)
 	}
 	slices.Sort(ran)
-	return ran[len(ran)*9/10], len(s.waits)
+	return ran[len(ran)*9/10], len(*list)
 }

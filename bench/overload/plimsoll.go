@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-go/plimsoll/config"
 	"github.com/plimsoll-go/plimsoll/pipeline"
+	"github.com/plimsoll-go/plimsoll/priority"
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
@@ -85,6 +86,7 @@ func (s *plimsollShedder) serve(ctx context.Context, c Call, work func(*pipeline
 	r.Reset()
 	r.Caller, r.Class = s.callers[c.Caller], c.Class
 	r.Now = s.pipeline.Now()
+	r.Cohort = priority.CohortOf(r.Caller.ID.Hi, r.Now)
 	r.Deadline = r.Now + int64(time.Until(c.Due))
 	if s.pipeline.Acquire(ctx, r).Verdict != pipeline.Admit {
 		return false

@@ -56,12 +56,12 @@ func (l limiter) next(p pressure, floor, maximum int) (limiter, Signal) {
 	inUse := p.busy > float64(limit)/2
 	timeOuts := l.dropped >= leastDrops && l.dropped >= dropShare*l.ended
 	switch {
-	case p.delay > slowRunQueue:
+	case p.delay > slowRunQueue && inUse:
 		return l.to(int(float64(limit)*cut), floor, maximum), RunQueue
 	case timeOuts && inUse && l.pause == 0:
 		l.pause = dropPause
 		return l.to(int(float64(limit)*cut), floor, maximum), TimeOuts
-	case p.delay >= calmRunQueue || timeOuts:
+	case p.delay >= calmRunQueue || timeOuts: // also where the limit is not what lets in too much
 		l.calm = 0
 		return l, NoSignal
 	case inUse:

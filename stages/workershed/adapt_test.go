@@ -53,6 +53,9 @@ func TestLimitProperties(t *testing.T) {
 			if p.delay > slowRunQueue && got > before {
 				t.Fatalf("the limit rose from %d to %d at a delay of %v", before, got, p.delay)
 			}
+			if got < before && p.busy <= float64(before)/2 {
+				t.Fatalf("the limit fell from %d to %d while %v were in flight", before, got, p.busy)
+			}
 			l = next
 		}
 	})
@@ -64,7 +67,7 @@ func TestLimitUnderAnotherMaximum(t *testing.T) {
 	if got := (limiter{}).limit(400); got != 400 {
 		t.Errorf("not reduced, a maximum of 400 gives %d", got)
 	}
-	l, _ := limiter{}.next(pressure{delay: time.Second}, 4, 100)
+	l, _ := limiter{}.next(pressure{delay: time.Second, busy: 90}, 4, 100)
 	if l.limit(100) != 85 || l.limit(400) != 85 || l.limit(50) != 50 {
 		t.Errorf("reduced to 85, maxima of 100, 400 and 50 give %d, %d and %d", l.limit(100), l.limit(400), l.limit(50))
 	}

@@ -33,15 +33,15 @@ type simulation struct {
 	store    time.Duration // how far away the store is; 0 is no store
 	cpu      bool          // the slots are processors: also who only decides has to have one
 
-	stage    *Stage
-	pipeline *pipeline.Pipeline
-	ids      []store.Key // of the callers; the last is the abuser's
-	began    time.Time
-	busy     chan struct{}
-	mu       sync.Mutex
-	seconds  []second
-	runQueue []time.Duration // how long goroutines were ready before they ran, since it was last asked for
-	ready    int
+	stage        *Stage
+	pipeline     *pipeline.Pipeline
+	ids          []store.Key // of the callers; the last is the abuser's
+	began        time.Time
+	busy         chan struct{}
+	mu           sync.Mutex
+	seconds      []second
+	ran, glanced []time.Duration // how long goroutines were ready before they ran, since it was last asked for
+	ready        int
 }
 
 // phase is a stretch of load, as a multiple of the capacity.
@@ -77,7 +77,8 @@ func (s *simulation) capacity() float64 { return float64(s.slots) / s.service(0)
 func (s *simulation) run(t *testing.T) {
 	t.Helper()
 	state := calmState()
-	state.backlog = s.backlog
+	state.backlog = func() backlog { return s.backlog(&s.ran) }
+	state.glances.backlog = func() backlog { return s.backlog(&s.glanced) }
 	s.stage = newStage(t, s.config, state)
 	s.busy = make(chan struct{}, s.slots)
 	for i := range s.callers + 1 {
@@ -242,17 +243,18 @@ func (s *simulation) isReady(change int, after time.Duration) {
 	defer s.mu.Unlock()
 	s.ready += change
 	if change < 0 {
-		s.runQueue = append(s.runQueue, after)
+		s.ran, s.glanced = append(s.ran, after), append(s.glanced, after)
 	}
 }
 
-// backlog is what the runtime would tell of the run queue.
-func (s *simulation) backlog() backlog {
+// backlog is what the runtime would tell of the run queue, and of a list of
+// delays, which it empties.
+func (s *simulation) backlog(list *[]time.Duration) backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.Sort(s.runQueue)
-	delays := s.runQueue
-	s.runQueue = nil
+	slices.Sort(*list)
+	delays := *list
+	*list = nil
 	if len(delays) == 0 {
 		return backlog{runnable: s.ready}
 	}

@@ -76,6 +76,6 @@ func (s *State) addMeasured(snap *Snapshot) {
 	defer s.ticking.Unlock()
 	snap.Level, snap.Pinned = s.slow.value, s.pinned
 	snap.Utilization, snap.Demand = s.measured.utilization, s.measured.demand
-	snap.Strain, snap.UsualP99 = float64(s.strained), s.pace.p99
+	snap.Strain, snap.UsualP99 = s.strained.value, s.pace.p99
 	snap.RunQueue, snap.Runnable = s.measured.backlog.delay, s.measured.backlog.runnable
 }

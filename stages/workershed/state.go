@@ -32,6 +32,7 @@ type State struct {
 	exempt  gauge
 	refused refusals
 	clock   clock
+	glances glances
 	history timeline
 
 	current atomic.Pointer[settings] // of the stage that ticked last
@@ -65,7 +66,7 @@ type measured struct {
 
 // NewState makes the state of a worker on which nothing runs.
 func NewState() *State {
-	s := &State{clock: newClock(), backlog: newRunQueue().read}
+	s := &State{clock: newClock(), backlog: newRunQueue().read, glances: glances{backlog: newRunQueue().read}}
 	s.queue.slots, s.queue.places = &s.slots, newPlaces()
 	s.pace.outlook = &s.outlook
 	s.limit.Store(unlimited)
@@ -79,6 +80,9 @@ type Processors struct {
 	// ten were, at most, before they ran, since it was last asked. One goroutine
 	// calls it, at each tick.
 	Backlog func() (delay time.Duration, runnable int)
+	// Glance tells the same since Glance was last asked. Requests call it
+	// between two ticks, one at a time. nil: none does.
+	Glance func() (delay time.Duration, runnable int)
 }
 
 // NewSimulatedState makes the state of a worker whose processors are simulated,
@@ -86,12 +90,20 @@ type Processors struct {
 func NewSimulatedState(p Processors) *State {
 	s := NewState()
 	s.parallel = p.Count
-	s.backlog = func() (b backlog) {
-		b.delay, b.runnable = p.Backlog()
-		return b
+	s.backlog = told(p.Backlog)
+	s.glances.backlog = nil
+	if p.Glance != nil {
+		s.glances.backlog = told(p.Glance)
 	}
 	s.queue.places.factor = [2]uint64{0x9e3779b97f4a7c15, 0xd1b54a32d192ed03}
 	return s
+}
+
+func told(by func() (time.Duration, int)) func() backlog {
+	return func() (b backlog) {
+		b.delay, b.runnable = by()
+		return b
+	}
 }
 
 func (s *State) processors() int {
@@ -153,7 +165,7 @@ func (s *State) tick(now int64, c *settings) {
 		return
 	}
 	s.measured.backlog = seen
-	good := seen.delay < calmRunQueue && r.dropped == 0 && s.slow.value == 0 && s.strained == 0 && s.measured.utilization < lowUse
+	good := seen.delay < calmRunQueue && r.dropped == 0 && s.slow.value == 0 && s.strained.value == 0 && s.measured.utilization < lowUse
 	s.pace.learn(&r, &s.meter, now, good)
 	s.adapt(&r, now, c)
 	s.climb(&r, now, c)
@@ -176,7 +188,7 @@ func (s *State) adopt(c *settings, now int64) {
 func (s *State) adapt(r *reading, now int64, c *settings) {
 	if !c.adapts {
 		s.setLimiter(limiter{}, c.maxInFlight)
-		s.setStrain(0, now)
+		s.setStrain(strain{}, 0, now)
 		return
 	}
 	processors := s.processors()
@@ -189,7 +201,7 @@ func (s *State) adapt(r *reading, now int64, c *settings) {
 		s.history.note(step(Limit, signal, p.value(signal, &next), float64(from), float64(to)).at(now))
 	}
 	limited := p.busy > float64(from)/2 && from > floor
-	s.setStrain(s.strained.next(s.measured.backlog, processors, limited), now)
+	s.setStrain(s.strained.next(s.measured.backlog, processors, limited), p.delay, now)
 }
 
 func (s *State) setLimiter(l limiter, maximum int) {
@@ -201,16 +213,16 @@ func (s *State) setLimiter(l limiter, maximum int) {
 	s.limit.Store(int64(l.limit(maximum)))
 }
 
-func (s *State) setStrain(next strain, now int64) {
+func (s *State) setStrain(next strain, delay time.Duration, now int64) {
 	if s.pinned {
-		next = 0
+		next = strain{}
 	}
-	from := s.strained
+	from, to := s.strained.value, next.value
 	s.strained = next
-	s.strain.Store(math.Float64bits(float64(next)))
-	s.setDrops()
-	if from != next {
-		s.history.note(step(Strain, RunQueue, s.measured.backlog.delay.Seconds(), float64(from), float64(next)).at(now))
+	if from != to {
+		s.strain.Store(math.Float64bits(to))
+		s.setDrops()
+		s.history.note(step(Strain, RunQueue, delay.Seconds(), from, to).at(now))
 	}
 }
 
@@ -287,7 +299,7 @@ func (s *State) Pin(at float64) {
 	s.pinned = true
 	at = unit(at/maxLevel) * maxLevel
 	s.setLevel(level{value: at}, Operator, at, s.clock.now())
-	s.setStrain(0, s.clock.now())
+	s.setStrain(strain{}, 0, s.clock.now())
 }
 
 // Unpin lets the slow layer go on from where it was pinned: it sinks at its
