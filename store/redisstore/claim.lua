@@ -60,7 +60,7 @@ for at = 1, #packed, 52 do
   }
   local there = places[place]
   if kind == 1 then
-    if not there then there = {word = call('ZCOUNT', KEYS[place], format('(%.0f', now), '+inf')} end
+    if not there then there = {word = call('ZCOUNT', KEYS[place], now + 1, '+inf')} end
     l.c = there
   else
     -- A limit that was changed refills at the new rate as soon as what is spent
@@ -86,7 +86,7 @@ if not peek then
     if l.group == 1 then granted = shadow end
     if granted and l.slot then
       -- First what a full server refuses: after one write it lets all others pass.
-      call('ZADD', KEYS[l.place], format('%.0f', now + l.unit), id)
+      call('ZADD', KEYS[l.place], now + l.unit, id)
       last(KEYS[l.place], l.unit)
     elseif granted and l.cost > 0 then
       places[l.place].changed = true

@@ -10,7 +10,8 @@ local BEHIND = 1000000 -- how far a clock may be behind before it counts as set 
 local MOST = 4503599627370496 -- the most that is owed, 2^52
 local RECORD, SIZE = '>c8c8ddddd', 56
 
-local call, format, pack, unpack = redis.call, string.format, struct.pack, struct.unpack
+-- Figures are handed to the server as they are: it writes 17 digits of them.
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
 
 -- All scripts get the clock, empty for the server's, and the grace in ms.
 local now, grace = ARGV[1], tonumber(ARGV[2])
@@ -158,7 +159,7 @@ local function save(owner)
   if longest == 0 then
     call('DEL', owner.key)
   else
-    call('SET', owner.key, value, 'PX', format('%.0f', up(longest, 1000) + grace))
+    call('SET', owner.key, value, 'PX', up(longest, 1000) + grace)
   end
 end
 
@@ -168,7 +169,7 @@ end
 local function last(key, lease)
   local need = up(lease, 1000) + grace
   if call('PTTL', key) < need then
-    call('ZREMRANGEBYSCORE', key, '-inf', format('%.0f', now))
-    call('PEXPIRE', key, format('%.0f', need + grace))
+    call('ZREMRANGEBYSCORE', key, '-inf', now)
+    call('PEXPIRE', key, need + grace)
   end
 end

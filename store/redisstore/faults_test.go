@@ -54,6 +54,24 @@ func claim(t testing.TB, s *Store, b *store.Batch) *store.Batch {
 	return b
 }
 
+// generally asks for a batch in the general way, also if it has one of its own.
+func generally(s *Store, b *store.Batch) error {
+	all, err := termsOfAll(b)
+	if err != nil {
+		return err
+	}
+	return s.group.ask(context.Background(), b, s.inRecords(b, all, ""))
+}
+
+// ways are both ways to ask.
+var ways = []struct {
+	name string
+	ask  func(s *Store, b *store.Batch) error
+}{
+	{"its own way", func(s *Store, b *store.Batch) error { return s.Claim(context.Background(), b) }},
+	{"the general way", generally},
+}
+
 // leftTo is what remains to an owner, asked without taking any.
 func leftTo(t testing.TB, s *Store, owner string, l *store.Limit) int64 {
 	t.Helper()
@@ -146,9 +164,12 @@ func TestNoWrites(t *testing.T) {
 		s, l, held := open(t, srv), bucketOf(t, 5), slotsOf(t, 5)
 		before := claim(t, s, batchOf("o", l, held))
 		srv.do(t, c.spoil...)
-		for range 3 {
-			if err := s.Claim(t.Context(), batchOf("o", l, held)); err == nil || errors.Is(err, store.ErrKey) {
-				t.Errorf("%s: error %v", c.name, err)
+		for _, w := range ways {
+			for n, limits := range [][]*store.Limit{{l, held}, {held}, {l}, {held}} {
+				owner := []string{"o", "o", "o", "another"}[n]
+				if err := w.ask(s, batchOf(owner, limits...)); err == nil || errors.Is(err, store.ErrKey) {
+					t.Errorf("%s, %s, request %d: error %v", c.name, w.name, n, err)
+				}
 			}
 		}
 		err := s.Return(t.Context(), []store.Return{{ID: before.ID, Owner: store.KeyOf("o"), Limit: held}})
@@ -296,8 +317,10 @@ func TestRefusalWritesNothing(t *testing.T) {
 func TestEveryKeyEnds(t *testing.T) {
 	srv := start(t)
 	s, l, held := open(t, srv), bucketOf(t, 5), slotsOf(t, 5)
-	for range 2 {
-		claim(t, s, batchOf("}{\x00", l, held))
+	for i := range 4 {
+		if err := ways[i%2].ask(s, batchOf("}{\x00", l, held)); err != nil {
+			t.Fatal(err)
+		}
 		keys := srv.do(t, "KEYS", "*").([]any)
 		if len(keys) != 2 {
 			t.Fatalf("keys %q, want 2", keys)
@@ -317,20 +340,28 @@ func TestEveryKeyEnds(t *testing.T) {
 // Slots that nobody gave back go from their set within two graces of their end,
 // while it is in use.
 func TestEndedSlotsAreSwept(t *testing.T) {
-	srv := start(t)
-	s, held := open(t, srv), slotsOf(t, 5)
-	set := s.keyOf(store.KeyOf("o"), held)
-	claim(t, s, batchOf("o", held))
-	srv.do(t, "ZADD", set, 1, "left")
-	srv.do(t, "PEXPIRE", set, int64(time.Hour/time.Millisecond)+2*grace)
-	claim(t, s, batchOf("o", held))
-	if n := srv.do(t, "ZCARD", set).(int64); n != 3 {
-		t.Errorf("a set that lasts: %d members, want it left alone with 3", n)
-	}
-	srv.do(t, "PEXPIRE", set, int64(time.Hour/time.Millisecond))
-	claim(t, s, batchOf("o", held))
-	if n := srv.do(t, "ZCARD", set).(int64); n != 3 {
-		t.Errorf("%d members, want the 3 that are held", n)
+	for _, w := range ways {
+		srv := start(t)
+		s, held := open(t, srv), slotsOf(t, 5)
+		set := s.keyOf(store.KeyOf("o"), held)
+		ask := func() {
+			t.Helper()
+			if err := w.ask(s, batchOf("o", held)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask()
+		srv.do(t, "ZADD", set, 1, "left")
+		srv.do(t, "PEXPIRE", set, int64(time.Hour/time.Millisecond)+2*grace)
+		ask()
+		if n := srv.do(t, "ZCARD", set).(int64); n != 3 {
+			t.Errorf("%s: a set that lasts: %d members, want it left alone with 3", w.name, n)
+		}
+		srv.do(t, "PEXPIRE", set, int64(time.Hour/time.Millisecond))
+		ask()
+		if n := srv.do(t, "ZCARD", set).(int64); n != 3 {
+			t.Errorf("%s: %d members, want the 3 that are held", w.name, n)
+		}
 	}
 }
 

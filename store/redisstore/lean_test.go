@@ -300,3 +300,43 @@ func TestLeanKeysEnd(t *testing.T) {
 		t.Errorf("%d slots in the set, and one is held", n)
 	}
 }
+
+// A loan is the same by the short way as by the general one, and leaves the
+// same state, whatever is claimed between.
+func TestLoanGoesTheShortWay(t *testing.T) {
+	tw, random, limits := newTwin(t), rand.New(rand.NewPCG(3, 7)), leanLimits(t) //nolint:gosec // repeats
+	tw.plain.lends = newScript(common + lendSource)
+	steps := []time.Duration{0, time.Microsecond, 33_333 * time.Microsecond, 700 * time.Millisecond, 5 * time.Second, -time.Millisecond, -time.Minute}
+	lent, refused := 0, 0
+	for i := range 3000 {
+		owner, l := fmt.Sprint(i/40), limits[i/40%3]
+		if i%40 > 25 {
+			l = limits[[]int{0, 1, 2, 4}[random.IntN(4)]]
+		}
+		tw.watch.advance(steps[random.IntN(len(steps)-random.IntN(3))])
+		if random.IntN(4) == 0 {
+			tw.both(t, batchOf(owner, l))
+			continue
+		}
+		loan := store.Loan{Owner: store.KeyOf(owner), Limit: l, Want: 1 + random.Int64N(l.Burst), Parts: 1 + random.Int64N(3), Least: random.Int64N(3)}
+		one, two := []store.Loan{loan}, []store.Loan{loan}
+		if err := errors.Join(tw.lean.Lend(t.Context(), one), tw.plain.Lend(t.Context(), two)); err != nil {
+			t.Fatal(err)
+		}
+		if one[0] != two[0] {
+			t.Fatalf("loan %d of %s: the short way says\n%+v, and the other\n%+v", i, l.Rate, one[0], two[0])
+		}
+		c := &store.Claim{Owner: loan.Owner, Limit: l}
+		if a, b := tw.state(t, tw.lean, c), tw.state(t, tw.plain, c); a != b {
+			t.Fatalf("loan %d of %s: the short way leaves\n%q, and the other\n%q", i, l.Rate, a, b)
+		}
+		if one[0].Lent > 0 {
+			lent++
+		} else {
+			refused++
+		}
+	}
+	if lent < 300 || refused < 300 {
+		t.Errorf("%d loans and %d refusals: this says little", lent, refused)
+	}
+}

@@ -26,6 +26,9 @@ const freeSource = "if ARGV[3] == 'free' then return redis.call('ZREM', KEYS[1],
 //go:embed settle.lua
 var settleSource string
 
+//go:embed loan.lua
+var loanSource string
+
 //go:embed lend.lua
 var lendSource string
 

@@ -9,7 +9,7 @@ l.id, l.fp, l.unit, l.interval, l.cap, tokens, handle, elapsed = unpack('>c8c8dd
 if what == 'renew' then
   local ends = call('ZSCORE', key, id)
   if not ends or tonumber(ends) <= now then return 0 end
-  call('ZADD', key, format('%.0f', now + l.unit), id)
+  call('ZADD', key, now + l.unit, id)
   last(key, l.unit)
   return 1
 end

@@ -52,7 +52,8 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, haunted: new(haunted), grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
-		claims: newScript(bucketSource + leanSource() + common + claimSource), settles: newScript(freeSource + common + settleSource), lends: newScript(common + lendSource), swaps: newScript(swapSource),
+		claims: newScript(bucketSource + leanSource() + common + claimSource), settles: newScript(freeSource + common + settleSource),
+		lends: newScript(loanSource + common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
 	return s, nil
