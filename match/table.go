@@ -92,6 +92,9 @@ func (t *Table) Name(id int) string { return t.names[id] }
 // Resolve returns the id of the route of a request and remembers it in the
 // subject, so that a request is looked up once per table.
 func (t *Table) Resolve(s *Subject) int {
+	if len(t.names) == 1 { // there is nothing to look up, or to remember
+		return 0
+	}
 	if s.Route.table != t {
 		s.Route = Route{t, t.lookup(s.Host, s.Path)}
 	}

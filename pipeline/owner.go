@@ -57,6 +57,9 @@ var (
 	nowhere   = store.KeyOf("address", "unknown")
 )
 
+// CallerAlone reports whether the owner is the caller and nothing else.
+func (o Owner) CallerAlone() bool { return len(o) == 1 && o[0].Kind == ByCaller }
+
 // Key is whose state a request spends. It does not allocate for up to four
 // parts, and hashes nothing for a caller or an address alone.
 func (o Owner) Key(r *Request) store.Key {

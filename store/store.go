@@ -36,9 +36,13 @@ type Claim struct {
 // AppendClaim appends a claim, made where it will lie: one that is made first
 // and then copied costs a request several nanoseconds more.
 func AppendClaim(claims []Claim, owner Key, l *Limit, cost int64) []Claim {
-	claims = append(claims, Claim{})
-	c := &claims[len(claims)-1]
-	c.Owner, c.Limit, c.Cost = owner, l, cost
+	n := len(claims)
+	if n == cap(claims) {
+		claims = append(claims, Claim{})
+	}
+	claims = claims[:n+1]
+	c := &claims[n]
+	c.Owner, c.Limit, c.Cost, c.Group, c.Tag = owner, l, cost, Enforced, 0
 	return claims
 }
 

@@ -74,6 +74,7 @@ type rule struct {
 	classes   priority.Set
 	owner     pipeline.Owner
 	overrides pipeline.Callers[*caps]
+	plain     bool // it holds each caller of its routes to its own, fixed cap: the rule of rules
 }
 
 // caps are the prepared limits of a caller; nil limits refuse all.
@@ -126,6 +127,7 @@ func (l *Limit) compile(t *match.Table, state *State) (r rule, err error) {
 			errs = append(errs, fmt.Errorf("overrides[%s]: %w", caller, err))
 		}
 	}
+	r.plain = r.always && r.classes == 0 && r.owner.CallerAlone() && len(l.Overrides) == 0 && r.slots.short != nil && r.adaptive == nil
 	return r, errors.Join(errs...)
 }
 

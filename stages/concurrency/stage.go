@@ -92,6 +92,10 @@ func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 func (s *Stage) Claims(r *pipeline.Request, claims []store.Claim) []store.Claim {
 	for _, i := range s.byRoute[s.table.Resolve(&r.Subject)] {
 		rule := &s.rules[i]
+		if rule.plain {
+			claims = store.AppendClaim(claims, r.Caller.ID, rule.slots.short, 1)
+			continue
+		}
 		c, meant := rule.capsFor(r)
 		if !meant || c.short == nil {
 			continue

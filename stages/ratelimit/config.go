@@ -101,6 +101,7 @@ type rule struct {
 	overrides pipeline.Callers[override]
 	unlimited bool
 	attempts  bool
+	plain     bool // it holds each caller of its routes to its own limit, at a cost: the rule of rules
 }
 
 type override struct {
@@ -151,6 +152,8 @@ func (l *Limit) compile(t *match.Table) (r rule, err error) {
 			errs = append(errs, fmt.Errorf("overrides[%s]: %w", caller, err))
 		}
 	}
+	free := slices.Contains(r.cost, 0)
+	r.plain = r.always && r.classes == 0 && r.owner.CallerAlone() && len(l.Overrides) == 0 && r.limit != nil && !free && !r.unlimited && !r.attempts
 	return r, errors.Join(errs...)
 }
 

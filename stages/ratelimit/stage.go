@@ -101,6 +101,10 @@ func (s *Stage) Claims(r *pipeline.Request, claims []store.Claim) []store.Claim 
 	route := s.table.Resolve(&r.Subject)
 	for _, i := range s.byRoute[route] {
 		rule := &s.rules[i]
+		if rule.plain && r.Cost == 1 {
+			claims = store.AppendClaim(claims, r.Caller.ID, rule.limit, rule.cost[route])
+			continue
+		}
 		l, meant := rule.limitFor(r)
 		if !meant || l == nil || rule.attempts {
 			continue
