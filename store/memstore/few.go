@@ -19,13 +19,12 @@ const few = 4
 // so it waits for nobody while it has a lock.
 func (s *Store) grantAll(b *store.Batch) bool {
 	var grants [few]grant
-	var who uint64
+	if !s.findAll(b, &grants) {
+		return false
+	}
 	for i := range b.Claims {
 		g := &grants[i]
-		if i == 0 || b.Claims[i].Owner != b.Claims[i-1].Owner {
-			who = s.hasher.who(b.Claims[i].Owner)
-		}
-		if s.lockOne(s.hasher.keyOf(who, b.Claims[i].Limit.ID), g, i == 0) {
+		if g.lock(i == 0) {
 			if s.grantOne(b, i, g) {
 				continue
 			}
@@ -49,10 +48,12 @@ func (s *Store) grantAll(b *store.Batch) bool {
 // its entry is held.
 type grant struct {
 	shard  *shard
+	table  *table
 	entry  *entry
 	holder *holder // that was taken for a slot
 	joined *holder // that was taken for the slot that was held alone before
-	print  uint64
+	key    key
+	slot   int
 	name   uint64
 	word   uint64 // as it was
 	next   uint64 // as it is to be
@@ -69,22 +70,34 @@ func (g *grant) undo() {
 	g.entry.word.Store(g.word)
 }
 
-// lockOne locks the entry of a key, if there is one. Only who has no lock yet
-// may wait for it.
-func (s *Store) lockOne(k key, g *grant, mayWait bool) (ok bool) {
-	g.shard, g.print = &s.shards[k.shard], k.print
-	t := g.shard.table.Load()
-	if t == nil {
-		return false
+// findAll finds the entries of a batch, if they are there. It finds all of them
+// before one is locked, because memory is not fetched ahead beyond a lock.
+func (s *Store) findAll(b *store.Batch, grants *[few]grant) bool {
+	var who uint64
+	for i := range b.Claims {
+		c, g := &b.Claims[i], &grants[i%few]
+		if i == 0 || c.Owner != b.Claims[i-1].Owner {
+			who = s.hasher.who(c.Owner)
+		}
+		k := s.hasher.keyOf(who, c.Limit.ID)
+		g.shard, g.key = &s.shards[k.shard], k
+		if g.table = g.shard.table.Load(); g.table == nil {
+			return false
+		}
+		slot := g.table.find(k.print)
+		if slot < 0 {
+			return false
+		}
+		g.entry, g.slot = &g.table.slots[slot], slot
 	}
-	slot := t.find(k.print)
-	if slot < 0 {
-		return false
-	}
-	g.entry = &t.slots[slot]
+	return true
+}
+
+// lock locks the entry. Only who has no lock yet may wait for it.
+func (g *grant) lock(mayWait bool) (ok bool) {
 	if g.word, ok = g.entry.tryLock(); !ok {
 		if mayWait {
-			g.word, ok = g.shard.wait(t, g.entry)
+			g.word, ok = g.shard.wait(g.table, g.entry)
 		} else {
 			g.word, ok = g.entry.insist()
 		}
@@ -92,7 +105,7 @@ func (s *Store) lockOne(k key, g *grant, mayWait bool) (ok bool) {
 			return false
 		}
 	}
-	if g.name = g.entry.name.Load(); printOf(g.name) != k.print {
+	if g.name = g.entry.name.Load(); printOf(g.name) != g.key.print {
 		g.entry.word.Store(g.word)
 		return false
 	}
@@ -132,7 +145,7 @@ func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Gr
 		return false
 	case held == 0:
 		g.next, g.extra = alone|s.hasher.markOf(b.ID), expires
-		slotGranted(to, c.Limit.Max-1, uint64(loner))
+		slotGranted(to, c.Limit.Max-1, g.place())
 		return true
 	case b.Now >= g.entry.extra: // some leases may have ended
 		return false
@@ -140,7 +153,7 @@ func (s *Store) grantSlot(b *store.Batch, c *store.Claim, g *grant, to *store.Gr
 		g.extra = min(g.entry.extra, expires)
 	}
 	mark := s.hasher.markOf(b.ID)
-	n := g.shard.holders.take(g.print, mark)
+	n := g.shard.holders.take(g.key.print, mark)
 	if n == 0 {
 		return false
 	}
@@ -161,7 +174,7 @@ func slotGranted(g *store.Grant, left int64, handle uint64) {
 // join takes a holder for the slot that was held alone.
 func (g *grant) join() bool {
 	mark := g.word &^ alone
-	n := g.shard.holders.take(g.print, mark)
+	n := g.shard.holders.take(g.key.print, mark)
 	if n == 0 {
 		return false
 	}
@@ -170,25 +183,50 @@ func (g *grant) join() bool {
 	return true
 }
 
-// letGoAtOnce takes a slot from its holder where that is all there is to do:
-// the rule, as settle does it, and nothing where there is more.
+// place is the handle of a slot that is held alone: loner, and where its entry
+// lies, so that it is given back without a search.
+func (g *grant) place() uint64 {
+	return g.key.print<<(shardBits+32)&^spilled | g.key.shard<<32 | uint64(loner) | uint64(g.slot)
+}
+
+// letGoAtOnce gives a slot back where that is all there is to do: the rule, as
+// settle does it, and nothing where there is more.
 func (s *Store) letGoAtOnce(r *store.Return) bool {
-	k, told := s.keyOf(r), uint32(r.Handle)
+	if uint32(r.Handle)&loner != 0 {
+		return s.letGoAlone(r)
+	}
+	return s.letGoHolder(r, uint32(r.Handle))
+}
+
+// letGoAlone needs no lock: the word is the request's own, or another. That the
+// print fits as well is for a request that holds two slots alone, of which one
+// may have moved to the other's place.
+func (s *Store) letGoAlone(r *store.Return) bool {
+	shard, slot := int(r.Handle>>32&(1<<shardBits-1)), int(uint32(r.Handle)&^loner)
+	if shard >= len(s.shards) {
+		return false
+	}
+	t := s.shards[shard].table.Load()
+	if t == nil || slot >= len(t.slots) {
+		return false
+	}
+	e := &t.slots[slot]
+	const shift = shardBits + 32
+	return (printOf(e.name.Load())^r.Handle>>shift)<<(shift+1) == 0 && e.word.CompareAndSwap(alone|s.hasher.markOf(r.ID), 0)
+}
+
+// letGoHolder takes a slot from the holder that its grant told.
+func (s *Store) letGoHolder(r *store.Return, told uint32) bool {
+	k := s.keyOf(r)
 	at := site{shard: &s.shards[k.shard]}
 	if at.table = at.shard.table.Load(); at.table == nil {
 		return false
 	}
 	slot := at.table.find(k.print)
-	if slot < 0 {
+	if slot < 0 || !at.shard.holders.known(told) {
 		return false
 	}
 	at.entry = &at.table.slots[slot]
-	if told == loner { // no lock: the word is the request's own, or another
-		return at.entry.word.CompareAndSwap(alone|s.hasher.markOf(r.ID), 0)
-	}
-	if !at.shard.holders.known(told) {
-		return false
-	}
 	word, ok := at.lock(k.print)
 	if !ok {
 		return false

@@ -148,7 +148,8 @@ const (
 	markBits = 62
 )
 
-// loner is the number of the holder that a slot held alone would have.
+// loner is the number of the holder that a slot held alone would have. In a
+// handle more is beside it; see place.
 const loner uint32 = 1 << 31
 
 func countOf(word uint64) int64 {
@@ -259,7 +260,7 @@ func (c *cell) holderOf(mark uint64, told uint32) uint32 {
 		return loner
 	case c.alone != 0 || c.word == 0:
 		return 0
-	case told == 0 || told == loner:
+	case told == 0 || told&loner != 0:
 		return c.lookFor(mark)
 	}
 	if hs := &c.shard.holders; hs.known(told) {

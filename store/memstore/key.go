@@ -19,7 +19,7 @@ type key struct {
 // process of 70,000, if each owner has two.
 type hasher struct {
 	seed [4]uint64
-	mask uint64 // of the shard, at most 16 bits
+	mask uint64 // of the shard, at most shardBits
 }
 
 func newHasher(shards int) (h hasher) {
@@ -50,6 +50,7 @@ func (h *hasher) keyOf(who, limit uint64) key {
 const (
 	printBits = 48
 	nearBits  = 12
+	shardBits = 16
 )
 
 // overflow is the key that the keys of a limit share when there is no room. It

@@ -53,7 +53,7 @@ func New(c Config) (*Store, error) {
 	if c.MaxKeys < 1 || c.MaxKeys > 1<<31 {
 		return nil, fmt.Errorf("memstore: max keys must be 1 to %d, got %d", 1<<31, c.MaxKeys)
 	}
-	shards := 1 << min(bits.Len(uint(c.MaxKeys-1)/keysPerShard), 16)
+	shards := 1 << min(bits.Len(uint(c.MaxKeys-1)/keysPerShard), shardBits)
 	return &Store{
 		hasher:   newHasher(shards),
 		shards:   make([]shard, shards+1),
