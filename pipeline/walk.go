@@ -51,23 +51,24 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 	if a.remembers {
 		asked |= a.plan.sharers
 	}
-	for left := asked >> a.cursor << a.cursor; left != 0; left &= left - 1 {
-		a.cursor = bits.TrailingZeros32(left)
-		e := &a.plan.entries[a.cursor]
+	for left := asked & from(a.cursor); left != 0; left &= left - 1 {
+		i := bits.TrailingZeros32(left)
+		e := &a.plan.entries[i]
+		a.cursor = i
 		if e.refusesAll() {
-			return !p.refused(r, a.cursor, Refuse(StoreUnavailable))
+			return !p.refused(r, i, Refuse(StoreUnavailable))
 		}
 		if e.off() || e.Mode == Shadow && !a.virtual {
 			continue
 		}
 		var d Decision
-		if a.plan.looks&(1<<a.cursor) != 0 {
+		if a.plan.looks&(1<<i) != 0 {
 			d = e.Stage.Look(r)
 		}
 		if d.Verdict == Admit && a.remembers && e.sharer != nil {
-			d = p.remembered(r, p.claim(r, e))
+			d = p.remembered(r, p.claim(r, i, e))
 		}
-		if d.Verdict != Admit && p.refused(r, a.cursor, d) {
+		if d.Verdict != Admit && p.refused(r, i, d) {
 			return false
 		}
 		if e.Mode == Shadow {
@@ -80,34 +81,35 @@ func (p *Pipeline) look(r *Request) (passed bool) {
 // collect collects what the entries will ask of the store.
 func (p *Pipeline) collect(r *Request) (passed bool) {
 	a := &r.admission
-	for left := a.plan.sharers >> a.cursor << a.cursor; left != 0; left &= left - 1 {
-		a.cursor = bits.TrailingZeros32(left)
-		e := &a.plan.entries[a.cursor]
+	for left := a.plan.sharers & from(a.cursor); left != 0; left &= left - 1 {
+		i := bits.TrailingZeros32(left)
+		e := &a.plan.entries[i]
+		a.cursor = i
 		switch {
 		case e.refusesAll():
-			return !p.refused(r, a.cursor, Refuse(StoreUnavailable))
+			return !p.refused(r, i, Refuse(StoreUnavailable))
 		case e.off(), e.Mode == Shadow && !a.virtual:
 		default:
-			p.claim(r, e)
+			p.claim(r, i, e)
 		}
 	}
 	return true
 }
 
 // claim collects an entry's claims, and returns them.
-func (p *Pipeline) claim(r *Request, e *entry) []store.Claim {
+func (p *Pipeline) claim(r *Request, i int, e *entry) []store.Claim {
 	a := &r.admission
-	from := len(a.batch.Claims)
-	claims := e.sharer.Claims(r, a.batch.Claims)
-	a.batch.Claims = claims
-	for i := from; i < len(claims); i++ {
-		c := &claims[i]
-		c.Tag, c.Group = uint8(a.cursor), store.Enforced
-		if e.Mode == Shadow {
-			c.Group = store.Shadow
-		}
+	group := store.Enforced
+	if e.Mode == Shadow {
+		group = store.Shadow
 	}
-	return claims[from:]
+	before := len(a.batch.Claims)
+	a.batch.Claims = e.sharer.Claims(r, a.batch.Claims)
+	claims := a.batch.Claims[before:]
+	for j := range claims {
+		claims[j].Tag, claims[j].Group = uint8(i), group
+	}
+	return claims
 }
 
 // remembered refuses claims that are remembered to have been refused.
@@ -124,28 +126,51 @@ func (p *Pipeline) remembered(r *Request, claims []store.Claim) Decision {
 // take takes the local permits in order.
 func (p *Pipeline) take(ctx context.Context, r *Request) {
 	a := &r.admission
-	for left := a.plan.takers >> a.cursor << a.cursor; left != 0; left &= left - 1 {
-		a.cursor = bits.TrailingZeros32(left)
-		e := &a.plan.entries[a.cursor]
+	for left := a.plan.takers & from(a.cursor); left != 0; left &= left - 1 {
+		i := bits.TrailingZeros32(left)
+		e := &a.plan.entries[i]
+		a.cursor = i
 		if e.off() || e.Mode == Shadow && !a.virtual {
 			continue
 		}
-		var kept Detail
 		if r.NoWait = e.Mode == Shadow; r.NoWait {
-			kept = r.Detail
-		}
-		d := e.taker.Take(ctx, r)
-		if d.Verdict == Admit {
-			a.permits[a.cursor] = d.Permit
-			a.held |= 1 << a.cursor
+			if p.takeInShadow(ctx, r, i) {
+				return
+			}
 			continue
 		}
-		if p.refused(r, a.cursor, d) {
+		d := e.taker.Take(ctx, r)
+		if d.Verdict != Admit {
+			p.refused(r, i, d)
 			return
 		}
-		r.Detail = kept
+		a.hold(i, d.Permit)
 	}
 }
+
+// takeInShadow takes the permit of an entry in shadow. It reports whether that
+// ends the walk, because the client has left.
+func (p *Pipeline) takeInShadow(ctx context.Context, r *Request, i int) (ends bool) {
+	a, kept := &r.admission, r.Detail
+	d := a.plan.entries[i].taker.Take(ctx, r)
+	if d.Verdict == Admit {
+		a.hold(i, d.Permit)
+		return false
+	}
+	ends = p.refused(r, i, d)
+	if !ends {
+		r.Detail = kept
+	}
+	return ends
+}
+
+func (a *admission) hold(i int, p Permit) {
+	a.permits[i%maxEntries] = p
+	a.held |= 1 << i
+}
+
+// from is the set of the entries from one on.
+func from(i int) uint32 { return ^uint32(0) << i }
 
 // refused notes a refusal and reports whether it is the request's. In shadow
 // it ends the virtual request only: what shadow entries held goes back, and
