@@ -44,10 +44,10 @@ func memory(b *testing.B) *memstore.Store {
 func ourRate(b *testing.B) func() func(int) bool {
 	b.Helper()
 	return ourBucket(b, func() asker {
-		now := time.Now().UnixNano()
+		now, ids := time.Now().UnixNano(), keys()
 		return func(key int) (store.Key, int64) {
 			now++
-			return keys()[key], now
+			return ids[key], now
 		}
 	})
 }
@@ -162,12 +162,12 @@ func (l lease) Room(int64) (requests float64, known bool) { return float64(l), t
 // decide makes a request as the edge does, with one reading of the clock,
 // decides it and releases it.
 func decide(p *pipeline.Pipeline, class priority.Class) func() func(int) bool {
-	ctx := context.Background()
+	ctx, ids, labels := context.Background(), keys(), names()
 	return func() func(int) bool {
 		r := new(pipeline.Request)
 		return func(key int) bool {
 			r.Reset()
-			r.Caller = pipeline.Caller{ID: keys()[key], Name: names()[key]}
+			r.Caller.ID, r.Caller.Name = ids[key], labels[key]
 			r.Class = class
 			r.Now = p.Now()
 			if p.Acquire(ctx, r).Verdict != pipeline.Admit {
