@@ -33,7 +33,7 @@ func newWorker(world *world, place, incarnation int) (*worker, error) {
 	w.link = &link{worker: w, shared: world.shared, seed: seed}
 	w.books = newBooks(w)
 	random := &lockedChance{chance: newChance(seed, 1)}
-	w.guard = store.NewGuard(w.link, store.GuardConfig{Local: newLocal(w), Random: random.Float64, OnState: w.books.stateChanged})
+	w.guard = store.NewGuard(w.link, store.GuardConfig{Local: newLocal(w), Leases: store.LeaseConfig{Off: s.hot == 0, HotAt: s.hot}, Random: random.Float64, OnState: w.books.stateChanged})
 	w.state = workershed.NewSimulatedState(workershed.Processors{
 		Count:   max(1, s.machine.processors),
 		Backlog: func() (time.Duration, int) { return w.server.backlog(&w.server.waits) },

@@ -16,18 +16,21 @@ import (
 type checks struct {
 	world *world
 
-	mu      sync.Mutex
-	tokens  *store.Limit
-	slots   *store.Limit
-	rate    float64 // tokens a second
-	twins   map[store.Key]*twin
-	owners  map[store.ID]store.Key // of the slots that are held
-	locals  map[store.ID]*worker   // requests that were granted on the embedded store
-	shares  map[localKey]*localShare
-	losses  int       // of data, since the beginning
-	stepped bool      // the store's clock was set: buckets are no longer comparable
-	lostAt  time.Time // when data was lost last
-	budgets []moment  // what leases may be together, lately
+	mu     sync.Mutex
+	tokens *store.Limit
+	slots  *store.Limit
+	rate   float64 // tokens a second
+	twins  map[store.Key]*twin
+	owners map[store.ID]store.Key // of the slots that are held
+	locals map[store.ID]*worker   // requests that were granted on the embedded store
+	shares map[localKey]*localShare
+	// What was admitted on what the store granted, by worker and by caller.
+	accounts   map[localKey]*account
+	admissions map[store.Key]*twin
+	losses     int       // of data, since the beginning
+	stepped    bool      // the store's clock was set: buckets are no longer comparable
+	lostAt     time.Time // when data was lost last
+	budgets    []moment  // what leases may be together, lately
 }
 
 type localKey struct {
@@ -55,6 +58,7 @@ func newChecks(w *world) (*checks, error) {
 	return &checks{
 		world: w, tokens: tokens, slots: slots, rate: float64(tokens.Rate.Count) / tokens.Rate.Period.Seconds(),
 		twins: map[store.Key]*twin{}, owners: map[store.ID]store.Key{}, locals: map[store.ID]*worker{}, shares: map[localKey]*localShare{},
+		accounts: map[localKey]*account{}, admissions: map[store.Key]*twin{},
 	}, nil
 }
 
@@ -97,6 +101,7 @@ func (c *checks) granted(w *worker, b *store.Batch) {
 	for i := range b.Claims {
 		switch claim, grant := &b.Claims[i], &b.Grants[i]; claim.Limit.ID {
 		case c.tokens.ID:
+			c.account(w, claim.Owner).tokens += claim.Cost
 			c.tokensGranted(claim, grant, b.Now)
 		case c.slots.ID:
 			c.slotGranted(w, b.ID, claim.Owner, grant.Remaining, b.Now)
@@ -141,12 +146,13 @@ func (c *checks) slotGranted(w *worker, id store.ID, owner store.Key, remaining,
 	}
 }
 
-func (c *checks) returned(_ *worker, returns []store.Return) {
+func (c *checks) returned(w *worker, returns []store.Return) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range returns {
 		switch r := &returns[i]; r.Limit.ID {
 		case c.tokens.ID:
+			c.account(w, r.Owner).tokens -= r.Tokens
 			c.twin(r.Owner).refund(float64(r.Tokens), c.rate, r.Now)
 		case c.slots.ID:
 			delete(c.twin(r.Owner).slots, r.ID)
@@ -198,6 +204,9 @@ func (c *checks) slotOf(id store.ID) *slot {
 func (c *checks) admitted(w *worker, r *pipeline.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.locals[r.ID()] == nil {
+		c.spent(w, r)
+	}
 	if s := c.slotOf(r.ID()); s != nil {
 		s.active = true
 		return

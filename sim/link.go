@@ -173,6 +173,7 @@ const (
 	renewing
 	reading
 	swapping
+	lending
 )
 
 // dice are those of a call, by its kind and moment.

@@ -32,6 +32,9 @@ var measures = map[string]measure{
 	"waited": {"", func(s []Second, _ *Report) float64 {
 		return total(s, func(s *Second) float64 { return float64(s.Waited) })
 	}, "decisions that waited for the store as long as they may"},
+	"lent": {"", func(s []Second, _ *Report) float64 {
+		return total(s, func(s *Second) float64 { return float64(s.Lent) })
+	}, "loans of tokens that the store made"},
 	"lease": {"", func(s []Second, _ *Report) float64 { return highest(s, func(s *Second) float64 { return s.Lease }) }, "the highest sum of the leases in use"},
 	"known": {"%", known, "the fleet's capacity, as the middle one of its workers has heard it, of what it is; the least of a second"},
 	"unleased": {"", func(s []Second, _ *Report) float64 {

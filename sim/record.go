@@ -18,12 +18,13 @@ type Second struct {
 	Limit    int                   `json:"limit"`   // of all workers together
 	Level    float64               `json:"level"`   // the highest of a worker, strain included
 	InFlight int                   `json:"in_flight"`
-	Lease    float64               `json:"lease"`  // the leases in use, together
-	Known    float64               `json:"known"`  // the fleet's capacity, as the middle one of its workers has heard it last
-	Over     float64               `json:"over"`   // request-seconds of non-critical work above what the reserve leaves
-	Store    string                `json:"store"`  // the worst state of a guard
-	Up       int                   `json:"up"`     // workers
-	Waited   int                   `json:"waited"` // decisions that waited for the store in vain
+	Lease    float64               `json:"lease"`          // the leases in use, together
+	Known    float64               `json:"known"`          // the fleet's capacity, as the middle one of its workers has heard it last
+	Over     float64               `json:"over"`           // request-seconds of non-critical work above what the reserve leaves
+	Store    string                `json:"store"`          // the worst state of a guard
+	Up       int                   `json:"up"`             // workers
+	Waited   int                   `json:"waited"`         // decisions that waited for the store in vain
+	Lent     int                   `json:"lent,omitempty"` // loans of tokens that the store made
 	Events   []string              `json:"events,omitempty"`
 }
 
@@ -121,6 +122,12 @@ func (r *record) ended(q *request, at time.Time, o outcome, entry int) {
 	case lost:
 		t.Lost++
 	}
+}
+
+func (r *record) lent() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.second(time.Now()).Lent++
 }
 
 func (r *record) event(line string) {

@@ -35,6 +35,7 @@ type setup struct {
 	trip      time.Duration // to the store and back
 	rate      limit.Rate    // of each caller
 	burst     int64
+	hot       int   // asks a second of a worker for a caller from which it borrows tokens; 0 never
 	slots     int64 // of each caller
 	lease     time.Duration
 	reserve   float64

@@ -22,6 +22,7 @@ var settings = map[string]func(*setup, words) error{
 	"store":     func(s *setup, w words) error { return w.scan("D away", &s.trip) },
 	"rate":      func(s *setup, w words) error { return w.scan("R burst N", &s.rate, &s.burst) },
 	"slots":     func(s *setup, w words) error { return w.scan("N lease D", &s.slots, &s.lease) },
+	"leases":    func(s *setup, w words) error { return w.scan("from N", &s.hot) },
 	"reserve":   func(s *setup, w words) error { return w.scan("P", &s.reserve) },
 	"declared":  func(s *setup, w words) error { return w.scan("N", &s.declared) },
 	"balancer":  func(s *setup, w words) error { return w.scan("D", &s.balancer) },
