@@ -122,3 +122,18 @@ func TestAllFaultsOfAConfigurationAreSaidAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleOnTheCallerAloneKeepsItsConditions(t *testing.T) {
+	low := []priority.Class{priority.Low}
+	s := stage(t,
+		concurrency.Limit{Name: "all", Key: perCaller(t), Max: 20},
+		concurrency.Limit{Name: "low", Key: perCaller(t), Classes: low, Max: 5},
+		concurrency.Limit{Name: "posts", Key: perCaller(t), Match: match.Rule{Methods: []string{"POST"}}, Max: 5},
+		concurrency.Limit{Name: "free", Key: perCaller(t), Unlimited: true},
+	)
+	r := request("alice", "/")
+	r.Class = priority.High
+	if claims := s.Claims(r, nil); len(claims) != 1 || claims[0].Limit.Name != "all" || claims[0].Owner != r.Caller.ID || claims[0].Cost != 1 {
+		t.Errorf("claims %+v, want one of all", claims)
+	}
+}

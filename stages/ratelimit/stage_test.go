@@ -244,3 +244,21 @@ func TestAllFaultsOfAConfigurationAreSaidAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleOnTheCallerAloneKeepsItsConditions(t *testing.T) {
+	by, rate := owner(t, "caller"), limit.Per(5, time.Second)
+	s := stage(t,
+		ratelimit.Limit{Name: "all", Key: by, Rate: rate},
+		ratelimit.Limit{Name: "dear", Key: by, Rate: rate, Cost: ratelimit.Cost{Tokens: 3}},
+		ratelimit.Limit{Name: "low", Key: by, Rate: rate, Classes: []priority.Class{priority.Low}},
+		ratelimit.Limit{Name: "posts", Key: by, Rate: rate, Match: match.Rule{Methods: []string{"POST"}}},
+		ratelimit.Limit{Name: "free", Key: by, Unlimited: true, Rate: rate},
+	)
+	for _, cost := range []int64{1, 2} {
+		r := request("GET", "/")
+		r.Class, r.Cost = priority.High, cost
+		if got := claimed(s, r); len(got) != 2 || got["all"] != cost || got["dear"] != 3*cost {
+			t.Errorf("cost %d: claims %v", cost, got)
+		}
+	}
+}
