@@ -40,7 +40,12 @@ func (h *holding) letGo(t *testing.T, handle uint64, now int64) {
 // left is how many slots nobody holds.
 func left(t *testing.T, s *Store, l *store.Limit, now int64) int64 {
 	t.Helper()
-	b := store.Batch{Now: now, Peek: true, Claims: []store.Claim{{Owner: store.KeyOf("one"), Limit: l, Cost: 1}}, Grants: make([]store.Grant, 1)}
+	return leftTo(t, s, store.KeyOf("one"), l, now)
+}
+
+func leftTo(t *testing.T, s *Store, owner store.Key, l *store.Limit, now int64) int64 {
+	t.Helper()
+	b := store.Batch{Now: now, Peek: true, Claims: []store.Claim{{Owner: owner, Limit: l, Cost: 1}}, Grants: make([]store.Grant, 1)}
 	if err := s.Claim(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
@@ -174,4 +179,60 @@ func TestJoinByTheGeneralWay(t *testing.T) {
 	if n := left(t, s, l, 40); n != 5 {
 		t.Fatalf("%d slots are left, want 5", n)
 	}
+}
+
+// A request holds the slots of two owners alone, and when its table has grown
+// the second lies where the first did: each is given back for its owner.
+func TestSlotsThatAreHeldAloneMove(t *testing.T) {
+	l, never := slots(t, 5, time.Minute), bucket(t, "rate", limit.Per(1, time.Hour), 1)
+	owners := [2]store.Key{store.KeyOf("one"), store.KeyOf("two")}
+	for range 10_000 { // the seed says who lies where
+		s := open(t, Config{MaxKeys: keysPerShard})
+		b := holdBoth(t, s, l, owners)
+		before := s.shards[0].table.Load()
+		for n := 0; s.shards[0].table.Load() == before; n++ {
+			ask(t, s, begin, ownerOf(n), never)
+		}
+		if !tookThePlace(s, l, b) {
+			continue
+		}
+		for i, owner := range owners {
+			r := []store.Return{{ID: b.ID, Owner: owner, Limit: l, Handle: b.Grants[i].Handle, At: b.Now, Now: begin}}
+			if err := s.Return(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			if one, two := leftTo(t, s, owners[0], l, begin), leftTo(t, s, owners[1], l, begin); one != 5 || two != int64(4+i) {
+				t.Fatalf("%d and %d slots are left when %d of two are given back, want 5 and %d", one, two, i+1, 4+i)
+			}
+		}
+		return
+	}
+	t.Error("in none of 10,000 tables did one entry come to lie where the other had")
+}
+
+// holdBoth has one request hold a slot of each owner, whose entries are there.
+func holdBoth(t *testing.T, s *Store, l *store.Limit, owners [2]store.Key) *store.Batch {
+	t.Helper()
+	b := &store.Batch{ID: store.ID{Hi: 1, Lo: 1}, Now: begin, Grants: make([]store.Grant, 2)}
+	for _, owner := range owners {
+		giveBack(t, s, ask(t, s, begin, owner, l), 0, 0)
+		b.Claims = append(b.Claims, store.Claim{Owner: owner, Limit: l, Cost: 1})
+	}
+	if err := s.Claim(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	for i := range owners {
+		if g := b.Grants[i]; !g.OK || uint32(g.Handle)&loner == 0 {
+			t.Fatalf("slot %d is not held alone: %+v", i, g)
+		}
+	}
+	return b
+}
+
+// tookThePlace reports whether the second claim's entry lies where the first
+// one's lay, and their prints can be told apart by what a handle has of them.
+func tookThePlace(s *Store, l *store.Limit, b *store.Batch) bool {
+	first, second := s.hasher.key(b.Claims[0].Owner, l.ID).print, s.hasher.key(b.Claims[1].Owner, l.ID).print
+	const told = 1<<(63-32-shardBits) - 1
+	return s.shards[0].table.Load().find(second) == int(uint32(b.Grants[0].Handle)&^loner) && first&told != second&told
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/limit"
@@ -231,6 +232,28 @@ var clockRules = []rule{
 			}
 			if ok > 101 {
 				k.Fatalf("%d admitted in 100ms at 1000/s, at most 101", ok)
+			}
+		},
+	},
+	{
+		"clock/stale-overrun",
+		"A charge stamped earlier than the last grant, by up to a second, makes everybody wait as long as one at that grant's moment.",
+		func(k *kit) {
+			if !k.virtual() {
+				return
+			}
+			for _, late := range []time.Duration{1, time.Millisecond, time.Second} {
+				k.each(5, 5*time.Second, func(l *store.Limit) {
+					o, other := k.owner(), k.owner()
+					b := k.claim(store.Claim{Owner: o, Limit: l, Cost: 1}, store.Claim{Owner: other, Limit: l, Cost: 1})
+					k.giveBack(k.returned(b, 0, -20))
+					k.now -= int64(late)
+					k.giveBack(k.returned(b, 1, -20))
+					k.now += int64(late)
+					want := k.take(o, l, 1)
+					want.Handle = 0
+					k.want(fmt.Sprintf("%s charged by a stamp %s late", l.Name, late), k.take(other, l, 1), want)
+				})
 			}
 		},
 	},

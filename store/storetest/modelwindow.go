@@ -366,9 +366,10 @@ func (c *logCounter) lower(tokens, taken, _ int64) {
 }
 
 func (c *logCounter) charge(tokens, now int64) {
+	at := max(now, c.newest(now)) // also when the newest is among those that are taken again
 	there := min(tokens, max(0, c.limit.Burst-int64(len(c.taken))))
-	c.take(now, there)
+	c.take(at, there)
 	again := min(tokens-there, int64(len(c.taken)))
 	c.taken = c.taken[again:]
-	c.take(now, again)
+	c.take(at, again)
 }
