@@ -77,8 +77,9 @@ type WorkerShedStage struct {
 	// critical has all of it. A more critical class never has a smaller share.
 	Shares Shares `yaml:"shares"`
 	// How long a request may wait for room, and no longer than a quarter of
-	// what is left of its deadline; 0s refuses at once.
-	MaxWait time.Duration `yaml:"max_wait" default:"20ms" range:"0s..10s"`
+	// what is left of its deadline; half of it where somebody of its class or a
+	// more critical one has waited for 100ms. 0s refuses at once.
+	MaxWait time.Duration `yaml:"max_wait" default:"40ms" range:"0s..10s"`
 	// How many requests of each class may wait.
 	QueuePerClass int `yaml:"queue_per_class" default:"64" range:"1..100000"`
 	// What lowers the limit below max_in_flight: run-queue does while Go's
@@ -109,9 +110,9 @@ type Shares struct {
 	// The share of high and below.
 	High float64 `yaml:"high" default:"0.8" range:"0..1"`
 	// The share of normal and below.
-	Normal float64 `yaml:"normal" default:"0.6" range:"0..1"`
+	Normal float64 `yaml:"normal" default:"0.65" range:"0..1"`
 	// The share of low.
-	Low float64 `yaml:"low" default:"0.4" range:"0..1"`
+	Low float64 `yaml:"low" default:"0.5" range:"0..1"`
 }
 
 // Adaptive names what moves a worker's limit.

@@ -67,7 +67,7 @@ func (b *books) asks() {
 
 // longestDecision is what a decision may take: the store's budget and the
 // queue's wait.
-const longestDecision = store.DefaultBudget + 20*time.Millisecond
+const longestDecision = store.DefaultBudget + 40*time.Millisecond
 
 // answered checks an answer.
 func (b *books) answered(r *pipeline.Request, d pipeline.Decision, began time.Time) {

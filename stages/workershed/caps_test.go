@@ -12,8 +12,8 @@ import (
 func TestCapsOfTheDefaultShares(t *testing.T) {
 	s := newShares(defaultShares)
 	for limit, want := range map[int][priority.Count]int{
-		1: {1, 1, 1, 1}, 2: {1, 2, 2, 2}, 4: {2, 3, 4, 4}, 5: {2, 3, 4, 5}, 20: {8, 12, 16, 20},
-		40: {16, 24, 32, 40}, 200: {80, 120, 160, 200}, 16384: {6554, 9831, 13108, 16384},
+		1: {1, 1, 1, 1}, 2: {1, 2, 2, 2}, 4: {2, 3, 4, 4}, 5: {3, 4, 4, 5}, 20: {10, 13, 16, 20},
+		40: {20, 26, 32, 40}, 200: {100, 130, 160, 200}, 16384: {8192, 10650, 13108, 16384},
 	} {
 		if got := s.all(limit); got != want {
 			t.Errorf("caps of %d are %v, want %v", limit, got, want)

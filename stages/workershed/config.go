@@ -17,11 +17,12 @@ type Config struct {
 	MaxInFlight int
 	// ClassShare is the share of the limit up to which each class is admitted
 	// at once, by Class.Index, least important first: 0 … 1, never falling, 1
-	// for Critical. All zero is the default: 0.4, 0.6, 0.8, 1. A share of 0
+	// for Critical. All zero is the default: 0.5, 0.65, 0.8, 1. A share of 0
 	// admits nothing of the class.
 	ClassShare [priority.Count]float64
 	// MaxWait is how long a request may wait for a place, up to 10s, and never
-	// more than a quarter of what is left of its deadline. Default 20ms.
+	// more than a quarter of what is left of its deadline; where its class has
+	// had somebody waiting for 100ms, half of it. Default 40ms.
 	MaxWait time.Duration
 	// QueuePerClass is how many requests of a class may wait, 1 … 100000, or
 	// NoQueue. Default 64.
@@ -71,7 +72,7 @@ const (
 
 const (
 	defaultMaxInFlight = 200
-	defaultMaxWait     = 20 * time.Millisecond
+	defaultMaxWait     = 40 * time.Millisecond
 	defaultQueue       = 64
 	defaultExempt      = 10
 	streamsPerSlot     = 10
@@ -82,7 +83,7 @@ const (
 	mostExempt   = 1_000
 )
 
-var defaultShares = [priority.Count]float64{0.4, 0.6, 0.8, 1}
+var defaultShares = [priority.Count]float64{0.5, 0.65, 0.8, 1}
 
 var ramps = map[Ramp]ramp{
 	"":     {up: 120 * time.Second, down: 120 * time.Second, hold: 28 * time.Second, window: 8 * time.Second},

@@ -13,7 +13,7 @@ func TestZeroConfigIsTheDefault(t *testing.T) {
 	s := newStage(t, Config{}, NewState())
 	got := []any{s.maxInFlight, s.shares, s.maxWait, s.queuePerClass, s.adapts, s.ramps, s.ramp, s.maxStreams, s.exemptMax}
 	want := []any{
-		200, shares{4000, 6000, 8000, 10000}, 20 * time.Millisecond, 64, true, true,
+		200, shares{5000, 6500, 8000, 10000}, 40 * time.Millisecond, 64, true, true,
 		ramp{120 * time.Second, 120 * time.Second, 28 * time.Second, 8 * time.Second}, 2000, 10,
 	}
 	for i := range want {

@@ -41,7 +41,7 @@ func (s *Stage) prospect(r *pipeline.Request, class int, now int64) (p prospect)
 		return p
 	}
 	p.wait = s.state.outlook.wait(p.need, inFlight)
-	budget := s.budget(r, now)
+	budget := s.budget(r, class, now)
 	p.hopeless = room == 0 || budget <= 0 || p.wait > budget || s.queueFull(class, inFlight, limit)
 	return p
 }
@@ -66,7 +66,7 @@ func (s *Stage) estimate(r *pipeline.Request, class int) pipeline.Decision {
 	at := s.state.moment(r)
 	p := s.prospect(r, class, at)
 	p.wait = max(p.wait, s.state.outlook.wait(p.need, s.limit()))
-	full := p.need > max(0, s.queuePerClass) || p.wait > s.budget(r, at)
+	full := p.need > max(0, s.queuePerClass) || p.wait > s.budget(r, class, at)
 	if p.hopeless || full || !s.state.slots.take(class, maxSlots) {
 		return s.refuse(r, class, p.wait)
 	}
@@ -89,7 +89,7 @@ func (s *Stage) wait(ctx context.Context, r *pipeline.Request, class int) pipeli
 		return s.refuse(r, class, p.wait)
 	}
 	defer s.waited(r, w, now)
-	w.timer.Reset(s.budget(r, now))
+	w.timer.Reset(s.budget(r, class, now))
 	select {
 	case <-w.ready:
 		return s.took(class, s.state.clock.now())

@@ -18,6 +18,7 @@ type queue struct {
 	slots  *slots
 	places *places
 	queued [priority.Count]atomic.Int32 // how many wait, by class; written under mu, read by whoever only looks
+	since  [priority.Count]atomic.Int64 // when nobody of the class waited; the same
 
 	mu    sync.Mutex
 	lines [priority.Count][2]line
@@ -34,6 +35,10 @@ const sparesKept = priority.Count * defaultQueue
 // there for longer is served newest first, because the oldest in it have
 // little of their time left.
 const standingAfter = 100 * time.Millisecond
+
+// standingPart is the part of max_wait that may be waited in a class that
+// stands: there it is no burst that passes, and to wait longer helps nobody.
+const standingPart = 2
 
 // waiter is a request in a line.
 type waiter struct {
@@ -70,6 +75,9 @@ func (q *queue) enter(s *Stage, class int, e entrant) (w *waiter, took bool) {
 	w = q.newWaiter()
 	w.stage, w.caller, w.class, w.granted = s, e.caller, class, false
 	w.line = &q.lines[class][min(used, 1)]
+	if q.queued[class].Load() == 0 {
+		q.since[class].Store(e.now)
+	}
 	w.line.push(w, e.now)
 	q.moved(w, 1)
 	return w, false
@@ -79,6 +87,18 @@ func (q *queue) enter(s *Stage, class int, e entrant) (w *waiter, took bool) {
 type entrant struct {
 	caller store.Key
 	now    int64
+}
+
+// stands reports whether a class, or a more important one, has had somebody
+// waiting for standingAfter: nobody waits for longer than a more important
+// request would.
+func (q *queue) stands(class int, now int64) bool {
+	for ; class < priority.Count; class++ {
+		if q.queued[class].Load() > 0 && now-q.since[class].Load() >= int64(standingAfter) {
+			return true
+		}
+	}
+	return false
 }
 
 // leave takes a waiter out that gave up. It reports false when a slot was

@@ -157,13 +157,18 @@ func (s *Stage) giveSlot(p pipeline.Permit, result pipeline.Result) {
 	s.state.queue.give(classOf(p), at)
 }
 
-// budget is how long a request may wait.
-func (s *Stage) budget(r *pipeline.Request, now int64) time.Duration {
+// budget is how long a request may wait: through a burst, and not in a line
+// that stands anyway.
+func (s *Stage) budget(r *pipeline.Request, class int, now int64) time.Duration {
 	if s.queuePerClass == NoQueue {
 		return 0
 	}
-	if r.Deadline == 0 {
-		return s.maxWait
+	wait := s.maxWait
+	if s.state.queue.stands(class, now) {
+		wait /= standingPart
 	}
-	return min(s.maxWait, time.Duration(r.Deadline-now)/4)
+	if r.Deadline == 0 {
+		return wait
+	}
+	return min(wait, time.Duration(r.Deadline-now)/4)
 }

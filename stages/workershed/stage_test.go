@@ -79,7 +79,7 @@ func TestClassesAreAdmittedUpToTheirCaps(t *testing.T) {
 	for _, step := range []struct {
 		class priority.Class
 		more  int
-	}{{priority.Low, 8}, {priority.Normal, 4}, {priority.High, 4}, {priority.Critical, 4}} {
+	}{{priority.Low, 10}, {priority.Normal, 3}, {priority.High, 3}, {priority.Critical, 4}} {
 		held = append(held, s.hold(t, step.class, step.more)...)
 		r := s.request(step.class)
 		if d := s.Look(r); d.Reason != pipeline.WorkerShed || r.Detail.Rule != Rule || r.Detail.RetryAfter <= 0 {
@@ -90,7 +90,7 @@ func TestClassesAreAdmittedUpToTheirCaps(t *testing.T) {
 		}
 	}
 	snap := s.state.Snapshot()
-	if snap.InFlight != [priority.Count]int{8, 4, 4, 4} || snap.Caps != [priority.Count]int{8, 12, 16, 20} {
+	if snap.InFlight != [priority.Count]int{10, 3, 3, 4} || snap.Caps != [priority.Count]int{10, 13, 16, 20} {
 		t.Errorf("in flight %v under caps %v", snap.InFlight, snap.Caps)
 	}
 	s.releaseAll(held)

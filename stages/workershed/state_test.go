@@ -87,7 +87,7 @@ func TestLimitFollowsTheRunQueue(t *testing.T) {
 		s.hold(t, priority.Critical, 24)
 		s.tickFor(300 * time.Millisecond)
 		snap := state.Snapshot()
-		if state.Limit() != 23 || snap.Limit != 23 || snap.Caps != [priority.Count]int{10, 14, 19, 23} || snap.RunQueue != delay {
+		if state.Limit() != 23 || snap.Limit != 23 || snap.Caps != [priority.Count]int{12, 15, 19, 23} || snap.RunQueue != delay {
 			t.Errorf("after three slow windows: limit %d, caps %v, run queue %v; want 23 of 40", snap.Limit, snap.Caps, snap.RunQueue)
 		}
 		fixed := newStage(t, Config{MaxInFlight: 40, Adaptive: Fixed}, state)
@@ -454,8 +454,8 @@ func TestEstimateInShadow(t *testing.T) {
 		admitted++
 		held = append(held, d.Permit)
 	}
-	if admitted != 20 { // ten slots of 10ms serve twenty in the 20ms that one may wait
-		t.Errorf("%d of 100 would have got a slot, want 20", admitted)
+	if admitted != 40 { // ten slots of 10ms serve forty in the 40ms that one may wait
+		t.Errorf("%d of 100 would have got a slot, want 40", admitted)
 	}
 	s.releaseAll(held)
 	s.mustBeEmpty(t)

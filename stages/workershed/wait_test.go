@@ -125,8 +125,8 @@ func TestWaitIsShortAndAQuarterOfTheDeadline(t *testing.T) {
 			wait time.Duration
 			why  pipeline.Reason
 		}{
-			{0, 20 * time.Millisecond, pipeline.QueueTimeout},
-			{time.Second, 20 * time.Millisecond, pipeline.QueueTimeout},
+			{0, 40 * time.Millisecond, pipeline.QueueTimeout},
+			{time.Second, 40 * time.Millisecond, pipeline.QueueTimeout},
 			{40 * time.Millisecond, 10 * time.Millisecond, pipeline.QueueTimeout},
 			{-time.Millisecond, 0, pipeline.WorkerShed},
 		} {
@@ -140,6 +140,37 @@ func TestWaitIsShortAndAQuarterOfTheDeadline(t *testing.T) {
 				t.Errorf("deadline in %v: %v after %v, %+v; want %v after %v", c.left, v.decision.Reason, v.took, r.Detail, c.why, c.wait)
 			}
 		}
+	})
+}
+
+// A burst may wait for long, and who comes to a line that stands may not. When
+// the line has been empty, it is a burst again. A more important class may wait
+// for longer, a less important one never.
+func TestWaitIsShortWhereALineStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{MaxInFlight: 1}, NewState())
+		defer s.releaseAll(s.hold(t, priority.Critical, 1))
+		wait := func(class priority.Class, want time.Duration) {
+			t.Helper()
+			v := s.start(t.Context(), s.request(class))
+			go func() {
+				if <-v.done; v.took != want {
+					t.Errorf("%s waited %v, want %v", class, v.took, want)
+				}
+			}()
+		}
+		wait(priority.Normal, 40*time.Millisecond)
+		for range 3 { // somebody comes before the last one leaves
+			pass(33 * time.Millisecond)
+			wait(priority.Normal, 40*time.Millisecond)
+		}
+		pass(time.Millisecond) // 100ms
+		wait(priority.Normal, 20*time.Millisecond)
+		wait(priority.Low, 20*time.Millisecond)
+		wait(priority.High, 40*time.Millisecond)
+		pass(200 * time.Millisecond)
+		wait(priority.Low, 40*time.Millisecond)
+		pass(time.Second)
 	})
 }
 

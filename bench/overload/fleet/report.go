@@ -193,14 +193,14 @@ func (r *Report) title() string {
 
 // Chart is the incident as a picture.
 func (r *Report) Chart() overload.Chart {
-	c := overload.Chart{Title: r.title(), X: "seconds", Y: "share", Top: 1}
-	answered := overload.Line{Name: "critical, answered in time", Thick: true}
-	goodput := overload.Line{Name: "goodput, of the workers that run", Style: 1}
+	c := overload.Chart{Title: r.title(), X: "seconds", Y: "of what was offered; of what the workers that run can do; of what all have room for", Top: 1}
+	answered := overload.Line{Name: "critical, in time", Thick: true}
+	goodput := overload.Line{Name: "goodput", Style: 1}
 	for _, s := range r.Seconds {
 		answered.Points = append(answered.Points, overload.Point{X: s.At, Y: s.Critical})
 		goodput.Points = append(goodput.Points, overload.Point{X: s.At, Y: s.Goodput})
 	}
-	known := overload.Line{Name: "capacity, as the workers know it", Style: 2}
+	known := overload.Line{Name: "capacity as known", Style: 2}
 	for _, s := range r.Samples {
 		known.Points = append(known.Points, overload.Point{X: s.At, Y: s.Known / (size * inFlight)})
 	}
