@@ -44,8 +44,12 @@ func TestPermissions(t *testing.T) {
 // useAll does all that a store can do.
 func useAll(t *testing.T, s *Store) (err error) {
 	l, held := bucketOf(t, 5), slotsOf(t, 5)
+	brief, err := store.NewSlots("slots", 5, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := batchOf("o", l, held)
-	err = s.Claim(t.Context(), b)
+	err = errors.Join(s.Claim(t.Context(), batchOf("o", brief)), s.Claim(t.Context(), b)) // the set is there, and has to last for longer
 	back := func(i int) []store.Return {
 		return []store.Return{{ID: b.ID, Owner: b.Claims[i].Owner, Limit: b.Claims[i].Limit, Handle: b.Grants[i].Handle, Tokens: 1}}
 	}
