@@ -23,17 +23,24 @@ const tickless = 2 * time.Second
 
 func (g *glances) due(now int64) bool { return now-g.last.Load() >= int64(glanceEvery) }
 
-// glance lets strain grow if the processors are far behind.
-func (s *State) glance(c *settings) {
-	if !c.adapts || s.glances.backlog == nil || !s.ticking.TryLock() {
+// take claims the glance that is due for one request.
+func (g *glances) take(now int64) bool {
+	last := g.last.Load()
+	return now-last >= int64(glanceEvery) && g.last.CompareAndSwap(last, now)
+}
+
+// glance lets strain grow if the processors are far behind. Where it is not to
+// be, it is not tried again before the next one is due.
+func (s *State) glance() {
+	now := s.clock.now()
+	if s.glances.backlog == nil || !s.glances.take(now) || !s.ticking.TryLock() {
 		return
 	}
 	defer s.ticking.Unlock()
-	now, ticked := s.clock.now(), s.meter.since.Load()
-	if ticked == 0 || now-ticked > int64(tickless) || !s.glances.due(now) {
+	ticked := s.meter.since.Load()
+	if ticked == 0 || now-ticked > int64(tickless) {
 		return
 	}
-	s.glances.last.Store(now)
 	seen := s.glances.backlog()
 	s.setStrain(s.strained.glanced(seen, s.processors()), seen.delay, now)
 }

@@ -118,8 +118,6 @@ func TestShedTakesTheLeastImportantFirst(t *testing.T) {
 	})
 }
 
-// The hint of the slow layer is when the cohort would be let in again, were
-// the trouble over now: until then it is dropped, and from then on it is not.
 // What is foreseen of the end of a level is what steps at the same utilization
 // come to; where it does not sink, nothing is foreseen.
 func TestTheEndOfALevelIsForeseen(t *testing.T) {
@@ -147,6 +145,8 @@ func TestTheEndOfALevelIsForeseen(t *testing.T) {
 	}
 }
 
+// The hint of the slow layer is when the cohort would be let in again, were
+// the trouble over now: until then it is dropped, and from then on it is not.
 func TestBackInIsWhenTheCohortReturns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := ramps[Fast]

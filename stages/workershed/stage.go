@@ -54,8 +54,8 @@ func (s *Stage) Look(r *pipeline.Request) pipeline.Decision {
 	if s.exempt != nil && s.exempt(r) && s.state.exempt.value() < s.exemptMax {
 		return pipeline.Decision{}
 	}
-	if s.state.glances.due(r.Now) && !r.Trial {
-		s.state.glance(s.settings)
+	if s.adapts && s.state.glances.due(r.Now) && !r.Trial {
+		s.state.glance()
 	}
 	class := r.Class.Index()
 	if level := s.state.dropped(); level > float64(class) && r.Cohort.Shed(shed(level, class)) {
