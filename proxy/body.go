@@ -57,3 +57,18 @@ func bodyError(out *http.Request) error {
 	}
 	return nil
 }
+
+// leaver passes all on but the upstream's leave to send the body. The body is
+// read when that has come, and then the server gives the client its own; which
+// of the two came first would be chance, and the later one a second leave.
+type leaver struct{ http.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w leaver) WriteHeader(status int) {
+	if status != http.StatusContinue {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Unwrap lets http.ResponseController find what the writer can do beside.
+func (w leaver) Unwrap() http.ResponseWriter { return w.ResponseWriter }

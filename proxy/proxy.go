@@ -54,6 +54,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header["Upgrade"] != nil {
 		w = &hijacker{w, p.config.Timeouts.Upgraded}
 	}
+	if r.Header["Expect"] != nil {
+		w = leaver{w}
+	}
 	p.reverse.ServeHTTP(w, r)
 }
 

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -263,6 +265,35 @@ func TestContinueIsTheUpstreams(t *testing.T) {
 	}
 	if _, _, res := ask("/refuse"); res.StatusCode != http.StatusExpectationFailed {
 		t.Errorf("answered %d, want the upstream's refusal and no leave to go on", res.StatusCode)
+	}
+}
+
+// statuses are what was written to a client.
+type statuses struct {
+	*httptest.ResponseRecorder
+	all []int
+}
+
+func (s *statuses) WriteHeader(status int) {
+	s.all = append(s.all, status)
+	s.ResponseRecorder.WriteHeader(status)
+}
+
+// The upstream's leave is the reading of the body, which makes the server give
+// its own: to pass it on too would give two, when the first comes late.
+func TestLeaveIsGivenOnce(t *testing.T) {
+	watchGoroutines(t)
+	backend := newBackend(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	p, err := New(Config{Upstream: backend.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.CloseIdleConnections()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/take", strings.NewReader("body"))
+	r.Header.Set("Expect", "100-continue")
+	w := &statuses{ResponseRecorder: httptest.NewRecorder()}
+	if p.ServeHTTP(w, r); !slices.Equal(w.all, []int{http.StatusOK}) {
+		t.Errorf("written %v, want 200 alone", w.all)
 	}
 }
 
