@@ -117,14 +117,15 @@ func escaped(s string) bool {
 func forNode(element string) (node string, ok bool) {
 	for element != "" {
 		name, after, found := strings.Cut(element, "=")
-		if !found {
+		name = strings.TrimLeft(name, " \t")
+		if !found || !isToken(name) {
 			return "", false
 		}
 		value, rest, fine := cutValue(after)
 		if !fine {
 			return "", false
 		}
-		if strings.EqualFold(strings.TrimLeft(name, " \t"), "for") {
+		if strings.EqualFold(name, "for") {
 			if ok || strings.IndexByte(value, '\\') >= 0 {
 				return "", false
 			}
@@ -141,7 +142,7 @@ func cutValue(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		value, rest, _ = strings.Cut(s, ";")
 		value = strings.TrimRight(value, " \t")
-		return value, rest, value != "" && !strings.ContainsAny(value, " \t\"(),/:;<=>?@[\\]{}")
+		return value, rest, isToken(value)
 	}
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -157,6 +158,10 @@ func cutValue(s string) (value, rest string, ok bool) {
 	}
 	return "", "", false
 }
+
+// isToken reports whether a text has none of what ends a token: a quote in the
+// name of a parameter would be one that lastComma takes for another's.
+func isToken(s string) bool { return s != "" && !strings.ContainsAny(s, " \t\"(),/:;<=>?@[\\]{}") }
 
 // parseNode reads a node of RFC 7239. Unknown and hidden ones (unknown, _name)
 // do not parse, nor does an IPv6 address without brackets.

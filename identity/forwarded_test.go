@@ -73,6 +73,8 @@ var forwarded = []walk{
 	{"text after a quote", "10.0.0.1:1", []string{`for="192.0.2.43"x`}, "unknown"},
 	{"no value", "10.0.0.1:1", []string{`for=`}, "unknown"},
 	{"no parameter", "10.0.0.1:1", []string{`192.0.2.43`}, "unknown"},
+	{"a quote in a name", "10.0.0.1:1", []string{`for=192.0.2.43;"=""`}, "unknown"},
+	{"no name", "10.0.0.1:1", []string{`for=192.0.2.43;=x`}, "unknown"},
 	{"escape in for", "10.0.0.1:1", []string{`for="192.0.2.4\3"`}, "unknown"},
 }
 
