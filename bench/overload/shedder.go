@@ -54,7 +54,7 @@ type Contestant struct {
 func Contestants() []Contestant {
 	return []Contestant{
 		plimsoll(), nothing(), fixedCap(), failsafePlain(), failsafePrioritized(),
-		aegis(), goZero(), sentinel(), gradient2(),
+		aegis(), goZero(), sentinel(), gradient2(), plimsollOnRedis(),
 	}
 }
 
