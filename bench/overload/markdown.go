@@ -61,6 +61,9 @@ func columns(e *Experiment) []column {
 	if e.Streams != nil {
 		list = append(list, column{"streams %", func(_ *Experiment, r *Row) string { return fmt.Sprintf("%.0f", 100*r.Streams.Median) }})
 	}
+	if e.Slow != nil {
+		list = append(list, column{"critical while slow %", func(_ *Experiment, r *Row) string { return percent(r.Meanwhile) }})
+	}
 	if e.Apart {
 		list = append(list, column{"first refusal after", func(_ *Experiment, r *Row) string { return seconds("%.1f s", r.FirstRefusal.Median) }})
 	}
@@ -74,15 +77,15 @@ func columns(e *Experiment) []column {
 
 // bound says what share of critical can be answered at all, where that is less
 // than everything.
-func (e *Experiment) bound() string {
-	if e.Judged < 0 {
-		return ""
+func (e *Experiment) bound() (text string) {
+	for phase := range e.Phases {
+		slower := max(e.Slow[phase], 1)
+		alone := e.Phases[phase].Multiple * float64(slower) * criticalShare(e.Mix)
+		if alone > 1 && (phase == e.Judged || slower > 1) {
+			text += fmt.Sprintf(" Critical calls alone are %.1f times what can be done then (%s): no more than %.1f %% of them can be answered.", alone, e.Phases[phase].Name, 100/alone)
+		}
 	}
-	alone := e.Phases[e.Judged].Multiple * criticalShare(e.Mix)
-	if alone <= 1 {
-		return ""
-	}
-	return fmt.Sprintf(" Critical calls alone are %.1f times the capacity: no more than %.1f %% of them can be answered.", alone, 100/alone)
+	return text
 }
 
 // criticalShare is that of critical calls among the arrivals.

@@ -41,6 +41,7 @@ type Row struct {
 	Attempts            Spread
 	FirstRefusal        Spread   // s after the step; never: none
 	Streams             Spread   // share that was admitted
+	Meanwhile           Spread   // critical while calls take longer
 	Seconds             []Second // medians
 	Unreliable          int      // runs in which the driver was late
 }
@@ -113,6 +114,7 @@ func newRow(contestant, setting string, results []*Result) Row {
 		Changes:      of(func(r *Result) float64 { return r.Changes }),
 		Attempts:     of(func(r *Result) float64 { return r.Attempts }),
 		Streams:      of(func(r *Result) float64 { return r.Streams }),
+		Meanwhile:    of((*Result).meanwhile),
 		FirstRefusal: of(func(r *Result) float64 { return orNever(r.FirstRefusal) }),
 	}
 	for class := range row.Good {
@@ -133,6 +135,23 @@ func newRow(contestant, setting string, results []*Result) Row {
 const never = 999
 
 func (r *Result) recovery() float64 { return orNever(r.Recovery) }
+
+// meanwhile is the share of critical calls answered in time while calls take
+// longer.
+func (r *Result) meanwhile() float64 {
+	e, _ := FindExperiment(r.Experiment)
+	from, good, offered := 0.0, 0.0, 0.0
+	for phase := range e.Phases {
+		to := from + e.Phases[phase].Duration.Seconds()
+		for _, s := range r.Seconds {
+			if e.Slow[phase] > 1 && s.At >= from && s.At < to {
+				good, offered = good+s.CriticalGood, offered+s.CriticalOffered
+			}
+		}
+		from = to
+	}
+	return share(good, offered)
+}
 
 func orNever(seconds float64) float64 {
 	if seconds < 0 {

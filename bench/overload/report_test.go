@@ -54,6 +54,28 @@ func TestRowsAreMediansWithTheirRange(t *testing.T) {
 	}
 }
 
+// Of E3 the page also tells what became of critical calls while all were slow.
+func TestRowsTellWhatHappensMeanwhile(t *testing.T) {
+	a := result("a", "x", "E3", 1, 1)
+	a.Seconds = nil
+	for second := range 24 {
+		good := 100.0
+		if second >= 4 && second < 14 {
+			good = float64(second) // 85 of 1,000
+		}
+		a.Seconds = append(a.Seconds, Second{At: float64(second), CriticalOffered: 100, CriticalGood: good})
+	}
+	r := &Report{Results: []*Result{a}}
+	if got := r.Rows("E3")[0].Meanwhile.Median; math.Abs(got-0.085) > 1e-9 {
+		t.Errorf("critical meanwhile: %v", got)
+	}
+	for _, want := range []string{"| critical while slow % |", "| 8.5 |", "1.6 times what can be done then (slow): no more than 62.5 %"} {
+		if page := r.Markdown(); !strings.Contains(page, want) {
+			t.Errorf("%q is not in\n%s", want, page)
+		}
+	}
+}
+
 func TestTheMedianOfAnEvenNumberIsBetweenTheTwo(t *testing.T) {
 	for _, c := range []struct {
 		values []float64

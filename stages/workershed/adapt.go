@@ -33,6 +33,11 @@ const (
 	leastDrops = 3
 	dropPause  = 10
 
+	// Where most of what ends are time-outs, the limit is far too high: a pool
+	// of which little is used in time would need ten cuts of the other kind.
+	mostDrop = 0.5
+	deepCut  = 0.6
+
 	// A limit that is not used tells nothing about itself, so calm alone has
 	// to raise it, or one bad spell would refuse the next burst.
 	calmWindows = 10
@@ -60,7 +65,11 @@ func (l limiter) next(p pressure, floor, maximum int) (limiter, Signal) {
 		return l.to(int(float64(limit)*cut), floor, maximum), RunQueue
 	case timeOuts && inUse && l.pause == 0:
 		l.pause = dropPause
-		return l.to(int(float64(limit)*cut), floor, maximum), TimeOuts
+		by := cut
+		if l.dropped > mostDrop*l.ended {
+			by = deepCut
+		}
+		return l.to(int(float64(limit)*by), floor, maximum), TimeOuts
 	case p.delay >= calmRunQueue || timeOuts: // also where the limit is not what lets in too much
 		l.calm = 0
 		return l, NoSignal
