@@ -18,7 +18,7 @@ func simple(b *store.Batch, t *terms) bool {
 func (s *Store) ofBucket(c *store.Claim, t *terms) job {
 	begins := t.append(append(make([]byte, 0, 41), 1))
 	return job{
-		keys: []string{s.keyOf(c.Owner, c.Limit)},
+		keys: []string{s.keyOf(c.Owner, c.Limit)}, bucket: true,
 		args: append(s.header(), c.Cost, begins),
 	}
 }

@@ -41,10 +41,14 @@ func decide(t *testing.T, s *Store, b *store.Batch, j job) (answer any) {
 	t.Helper()
 	jobs := []job{j}
 	s.claims.run(t.Context(), s.client, jobs)
-	if err := answerTo(jobs[0].cmd, b); err != nil {
+	answers, err := answersTo(&jobs[0], 1)
+	if err == nil {
+		err = decode(answers[0], b)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	return jobs[0].cmd.Val()
+	return answers[0]
 }
 
 // both decides a batch twice, and reports whether the lean way was found, and

@@ -73,9 +73,10 @@ func (s *script) load(ctx context.Context, client redis.UniversalClient, seen in
 
 // job is one call of a script.
 type job struct {
-	keys []string
-	args []any
-	cmd  *redis.Cmd
+	keys   []string
+	args   []any
+	bucket bool // for bucket.lua
+	cmd    *redis.Cmd
 }
 
 // run sends calls of a script together, and again those that did not run

@@ -25,6 +25,7 @@ type Store struct {
 	cluster  bool
 	others   chan struct{} // held by calls that are no claims, so that claims always have their connections
 	group    *group
+	apart    *apart
 	haunted  *haunted
 
 	claims, settles, lends, swaps *script
@@ -50,9 +51,9 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, haunted: new(haunted), grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
+		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, haunted: new(haunted), apart: new(apart), grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
-		claims: newScript(bucketSource + leanSource() + common + claimSource), settles: newScript(freeSource + common + settleSource),
+		claims: newScript(bucketSource + togetherSource + leanSource() + common + claimSource), settles: newScript(freeSource + common + settleSource),
 		lends: newScript(loanSource + common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)
@@ -104,19 +105,10 @@ func (s *Store) claim(ctx context.Context, b *store.Batch) error {
 func (s *Store) commit(calls []*call) {
 	ctx, cancel := s.patience.context()
 	defer cancel()
-	jobs := make([]job, len(calls))
-	for i, c := range calls {
-		jobs[i] = c.job
-	}
-	s.claims.run(ctx, s.client, jobs)
-	s.patience.heard(jobs[0].cmd.Err())
-	var ghosts []store.Return
-	for i, c := range calls {
-		c.err = answerTo(jobs[i].cmd, &c.batch)
-		s.doubt(c.err)
-		if !c.deliver() {
-			ghosts = append(ghosts, c.ghosts()...)
-		}
+	handed, ghosts := s.send(ctx, s.errands(calls))
+	if len(handed) > 0 {
+		_, more := s.send(ctx, oneEach(handed))
+		ghosts = append(ghosts, more...)
 	}
 	if len(ghosts) > 0 {
 		go s.reclaim(ghosts)
@@ -146,21 +138,6 @@ func (s *Store) aside(ctx context.Context, script *script, jobs []job) error {
 	defer func() { <-s.others }()
 	script.run(ctx, s.client, jobs)
 	return nil
-}
-
-func answerTo(cmd *redis.Cmd, b *store.Batch) error {
-	if err := cmd.Err(); err != nil {
-		return wrap("claim", err)
-	}
-	switch answer := cmd.Val().(type) {
-	case int64:
-		if len(b.Claims) == 1 {
-			return decodeOwed(answer, &b.Claims[0], &b.Grants[0])
-		}
-	case string:
-		return decode(answer, b)
-	}
-	return fmt.Errorf("redisstore: claim: an answer of type %T", cmd.Val())
 }
 
 // wrap tells errors that are about one key from those that are about the store.

@@ -104,8 +104,20 @@ func appendFigure(buf []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(buf, math.Float64bits(v))
 }
 
-// decode reads a script's answer to a batch.
-func decode(answer string, b *store.Batch) error {
+// decode reads the answer of any way through the script to a batch.
+func decode(answer any, b *store.Batch) error {
+	switch answer := answer.(type) {
+	case int64:
+		if len(b.Claims) == 1 {
+			return decodeOwed(answer, &b.Claims[0], &b.Grants[0])
+		}
+	case string:
+		return decodeText(answer, b)
+	}
+	return fmt.Errorf("redisstore: claim: an answer of type %T to %d claims", answer, len(b.Claims))
+}
+
+func decodeText(answer string, b *store.Batch) error {
 	tokens := 0
 	for i := range b.Claims {
 		if b.Claims[i].Limit.Kind == store.Tokens {

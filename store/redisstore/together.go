@@ -1,0 +1,125 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-go/plimsoll/store"
+)
+
+//go:embed together.lua
+var togetherSource string
+
+// errand is one call of the script, and whose it is: one call's or, when it is
+// on one bucket each, that of several.
+type errand struct {
+	job   job
+	calls []*call
+}
+
+// errands are the calls of the script for those that leave together. In a
+// cluster each has its own: their keys lie in many slots.
+func (s *Store) errands(calls []*call) (list []errand) {
+	list = make([]errand, 0, len(calls))
+	var together errand
+	for _, c := range calls {
+		if c.job.bucket && !s.cluster && !s.apart.has(c.limit()) {
+			together.calls = append(together.calls, c)
+		} else {
+			list = append(list, errand{c.job, []*call{c}})
+		}
+	}
+	switch len(together.calls) {
+	case 0:
+		return list
+	case 1:
+		together.job = together.calls[0].job
+	default:
+		together.job = s.shared(together.calls)
+	}
+	return append(list, together)
+}
+
+func oneEach(calls []*call) (list []errand) {
+	for _, c := range calls {
+		list = append(list, errand{c.job, []*call{c}})
+	}
+	return list
+}
+
+// shared is the call of together.lua.
+func (s *Store) shared(calls []*call) job {
+	j := job{keys: make([]string, 0, len(calls)), args: append(make([]any, 0, 3+2*len(calls)), append(s.header(), "together")...)}
+	for _, c := range calls {
+		j.keys = append(j.keys, c.job.keys[0])
+		j.args = append(j.args, c.job.args[2:]...)
+	}
+	return j
+}
+
+// limit is which limit the first claim of a call is on.
+func (c *call) limit() uint64 { return c.batch.Claims[0].Limit.ID }
+
+// send runs errands and delivers their answers. It returns the calls that a
+// shared one handed over, of which nothing has been done, and what came for
+// nobody.
+func (s *Store) send(ctx context.Context, errands []errand) (handed []*call, ghosts []store.Return) {
+	jobs := make([]job, len(errands))
+	for i := range errands {
+		jobs[i] = errands[i].job
+	}
+	s.claims.run(ctx, s.client, jobs)
+	s.patience.heard(jobs[0].cmd.Err())
+	for i := range errands {
+		answers, err := answersTo(&jobs[i], len(errands[i].calls))
+		for n, c := range errands[i].calls {
+			switch {
+			case err != nil:
+				c.err = err
+			case answers[n] == nil:
+				s.apart.add(c.limit())
+				handed = append(handed, c)
+				continue
+			default:
+				c.err = decode(answers[n], &c.batch)
+			}
+			s.doubt(c.err)
+			if !c.deliver() {
+				ghosts = append(ghosts, c.ghosts()...)
+			}
+		}
+	}
+	return handed, ghosts
+}
+
+// answersTo are the answers to an errand of so many calls.
+func answersTo(j *job, calls int) ([]any, error) {
+	if err := j.cmd.Err(); err != nil {
+		return nil, wrap("claim", err)
+	}
+	if calls == 1 {
+		return []any{j.cmd.Val()}, nil
+	}
+	answers, ok := j.cmd.Val().([]any)
+	if !ok || len(answers) != calls {
+		return nil, fmt.Errorf("redisstore: claim: an answer of type %T to %d calls", j.cmd.Val(), calls)
+	}
+	return answers, nil
+}
+
+// apart are limits whose claims have calls of their own for now, because one was
+// handed over: that is a second trip.
+type apart struct{ until sync.Map } // by the limit's ID
+
+// apartFor is how long that lasts.
+const apartFor = time.Second
+
+func (a *apart) add(limit uint64) { a.until.Store(limit, time.Now().Add(apartFor)) }
+
+func (a *apart) has(limit uint64) bool {
+	until, ok := a.until.Load(limit)
+	return ok && time.Now().Before(until.(time.Time)) //nolint:forcetypeassert // add stores nothing else
+}
