@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,13 +26,9 @@ type Run struct {
 // Do runs it. What computes runs in a process of its own, so that it cannot
 // stall the clock of its driver; what waits, in this process.
 func (r Run) Do(ctx context.Context) (*Result, error) {
-	setting, ok := Find(r.Contestant, r.Setting)
-	if !ok {
-		return nil, fmt.Errorf("overload: no setting %q of %q", r.Setting, r.Contestant)
-	}
-	e, ok := FindExperiment(r.Experiment)
-	if !ok {
-		return nil, fmt.Errorf("overload: no experiment %q", r.Experiment)
+	e, setting, err := r.find()
+	if err != nil {
+		return nil, err
 	}
 	b, err := r.backend(ctx, &e, setting)
 	if err != nil {
@@ -49,6 +47,30 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	return newResult(r, &e, g, processor, d), nil
+}
+
+// find is what the run names; the error says what it may name.
+func (r Run) find() (e Experiment, s Setting, err error) {
+	e, known := FindExperiment(r.Experiment)
+	if !known {
+		return e, s, notNamed("experiment", r.Experiment, Experiments(), func(e Experiment) string { return e.Name })
+	}
+	at := slices.IndexFunc(Contestants(), func(c Contestant) bool { return c.Name == r.Contestant })
+	if at < 0 {
+		return e, s, notNamed("contestant", r.Contestant, Contestants(), func(c Contestant) string { return c.Name })
+	}
+	if s, known = Find(r.Contestant, r.Setting); !known {
+		return e, s, notNamed("setting of "+r.Contestant, r.Setting, Contestants()[at].Settings, func(s Setting) string { return s.Name })
+	}
+	return e, s, nil
+}
+
+func notNamed[T any](what, got string, list []T, name func(T) string) error {
+	allowed := make([]string, len(list))
+	for i, v := range list {
+		allowed[i] = name(v)
+	}
+	return fmt.Errorf("overload: no %s is named %q, allowed: %s", what, got, strings.Join(allowed, ", "))
 }
 
 func (r Run) backend(ctx context.Context, e *Experiment, setting Setting) (backend, error) {

@@ -19,10 +19,9 @@ const ready = "ready"
 // connection to it has ended and all others have, and then writes to out how
 // much processor time it used.
 func (r Run) Serve(ctx context.Context, socket string, out io.Writer) error {
-	setting, known := Find(r.Contestant, r.Setting)
-	e, found := FindExperiment(r.Experiment)
-	if !known || !found {
-		return fmt.Errorf("overload: no experiment %q, or no setting %q of %q", r.Experiment, r.Setting, r.Contestant)
+	e, setting, err := r.find()
+	if err != nil {
+		return err
 	}
 	l, err := newLocal(&e, setting)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/priority"
@@ -75,7 +76,7 @@ func (t *Tour) Run(ctx context.Context) (*Report, error) {
 	tried, err := t.all(ctx, t.trials(r))
 	r.Tried = append(r.Tried, tried...)
 	r.choose()
-	err = errors.Join(err, t.keep(r))
+	err = errors.Join(err, t.keep(ctx, r, tried))
 	for round := 0; ctx.Err() == nil && round < max(t.Repeats, 1); round++ {
 		runs := t.round(r)
 		if t.Repeats == 0 {
@@ -83,13 +84,15 @@ func (t *Tour) Run(ctx context.Context) (*Report, error) {
 		}
 		results, failed := t.all(ctx, runs)
 		r.Results = append(r.Results, results...)
-		err = errors.Join(err, failed, t.keep(r))
+		err = errors.Join(err, failed, t.keep(ctx, r, results))
 	}
 	return r, err
 }
 
-func (t *Tour) keep(r *Report) error {
-	if t.Keep == nil {
+// keep hands over the report, unless the tour was stopped before anything new
+// stands in it: then what was there is worth more.
+func (t *Tour) keep(ctx context.Context, r *Report, ended []*Result) error {
+	if t.Keep == nil || ctx.Err() != nil && len(ended) == 0 {
 		return nil
 	}
 	return t.Keep(r)
@@ -230,7 +233,10 @@ func (t *Tour) all(ctx context.Context, runs []Run) ([]*Result, error) {
 			result, err := t.one(ctx, run)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil {
+			switch {
+			case err != nil && ctx.Err() != nil: // it was stopped, which is told once
+				return
+			case err != nil:
 				failed = errors.Join(failed, err)
 				fmt.Fprintf(t.Log, "%3d/%d  %v\n", i+1, len(runs), err)
 				return
@@ -270,6 +276,8 @@ func apart(ctx context.Context, r Run) (*Result, error) {
 	command := exec.CommandContext(ctx, self, "run", "-contestant", r.Contestant, "-setting", r.Setting,
 		"-experiment", r.Experiment, "-seed", fmt.Sprint(r.Seed))
 	command.Stdout, command.Stderr = &out, &complaints
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) } // so that it ends its service too
+	command.WaitDelay = 3 * time.Second
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("overload: %s of %s in %s: %w\n%s", r.Setting, r.Contestant, r.Experiment, err, &complaints)
 	}

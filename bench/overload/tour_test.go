@@ -140,6 +140,22 @@ func TestATourThatIsStoppedKeepsWhatHasEnded(t *testing.T) {
 	}
 }
 
+func TestATourThatIsStoppedAtOnceReplacesNothing(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var log strings.Builder
+	tour, _ := played(nil, 5, "nothing", "fixed cap")
+	tour.Log = &log
+	tour.do = func(ctx context.Context, _ Run) (*Result, error) {
+		stop()
+		return nil, ctx.Err()
+	}
+	tour.Keep = func(*Report) error { t.Error("a report without a result was kept"); return nil }
+	_, err := tour.Run(ctx)
+	if !errors.Is(err, context.Canceled) || log.Len() > 0 || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("%v; %s", err, &log)
+	}
+}
+
 func TestDaysAreTheFirstAndTheLast(t *testing.T) {
 	r := &Report{Date: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)}
 	old, later := &Result{}, &Result{At: time.Date(2026, 12, 2, 0, 0, 0, 0, time.UTC)}

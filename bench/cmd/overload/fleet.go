@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/plimsoll-go/plimsoll/bench/overload/fleet"
 )
@@ -16,10 +13,17 @@ import (
 // fleetTour runs experiment E6, or its second part, prints its table, and writes
 // it to a folder when one is named.
 func fleetTour(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("fleet", flag.ExitOnError)
+	flags := options("fleet")
 	dir := flags.String("out", "", "folder to write fleet.json, fleet.md and fleet.svg to (default: none)")
 	half := flags.Bool("mixed", false, "a fleet of which half is half as fast; writes fleet-mixed.*")
-	_ = flags.Parse(args) // exits
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if *dir != "" {
+		if err := writable(*dir); err != nil {
+			return err
+		}
+	}
 	run, name := fleet.Run, "fleet"
 	if *half {
 		run, name = fleet.RunMixed, "fleet-mixed"
@@ -43,26 +47,11 @@ func fleetTour(ctx context.Context, args []string, out io.Writer) error {
 
 // worker is one worker of the fleet, in a process that fleet starts for it.
 func worker(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("worker", flag.ExitOnError)
+	flags := options("worker")
 	redis := flags.String("redis", "", "address of the Redis that the fleet shares")
 	service := flags.Duration("service", fleet.Service, "how long a handler takes")
-	_ = flags.Parse(args) // exits
-	return fleet.Work(ctx, *redis, *service, out)
-}
-
-// writeAll writes files, each as a whole or not at all.
-func writeAll(dir string, files map[string]string) error {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := parse(flags, args); err != nil {
 		return err
 	}
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-			return err
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			return err
-		}
-	}
-	return nil
+	return fleet.Work(ctx, *redis, *service, out)
 }

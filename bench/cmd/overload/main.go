@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/plimsoll-go/plimsoll/bench/overload"
@@ -27,9 +28,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
+	context.AfterFunc(ctx, stop) // who does not want to wait for the end says it twice
+	if err := command(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		stop()
-		fmt.Fprintln(os.Stderr, "overload:", err)
+		fmt.Fprintln(os.Stderr, "overload:", strings.TrimPrefix(err.Error(), "overload: "))
 		os.Exit(1) //nolint:gocritic // stop was called
 	}
 }
@@ -56,14 +58,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	case "draw":
 		return draw(args[1:])
 	case "list":
-		return list(out)
+		return list(args[1:], out)
 	}
-	return errUsage
+	return fmt.Errorf("there is no command %q: %w", args[0], errUsage)
 }
 
 // runFlags are those that name one run.
 func runFlags(name string) (*flag.FlagSet, *overload.Run) {
-	flags, r := flag.NewFlagSet(name, flag.ExitOnError), new(overload.Run)
+	flags, r := options(name), new(overload.Run)
 	flags.StringVar(&r.Contestant, "contestant", "plimsoll", "who stands before the service")
 	flags.StringVar(&r.Setting, "setting", "", "how it is set (default: as it comes)")
 	flags.StringVar(&r.Experiment, "experiment", "E1-3x", "what happens")
@@ -74,14 +76,18 @@ func runFlags(name string) (*flag.FlagSet, *overload.Run) {
 func serve(ctx context.Context, args []string, out io.Writer) error {
 	flags, r := runFlags("serve")
 	socket := flags.String("socket", "", "where to listen")
-	_ = flags.Parse(args) // exits
+	if err := parse(flags, args); err != nil {
+		return err
+	}
 	return r.Serve(ctx, *socket, out)
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags, r := runFlags("run")
 	flags.Uint64Var(&r.Seed, "seed", 1, "selects the arrivals")
-	_ = flags.Parse(args) // exits
+	if err := parse(flags, args); err != nil {
+		return err
+	}
 	if r.Setting == "" {
 		for _, c := range overload.Contestants() {
 			if c.Name == r.Contestant {
@@ -97,7 +103,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(result)
 }
 
-func list(out io.Writer) error {
+func list(args []string, out io.Writer) error {
+	if err := parse(options("list"), args); err != nil {
+		return err
+	}
 	for _, e := range overload.Experiments() {
 		fmt.Fprintf(out, "%-12s %s\n", e.Name, e.Title)
 	}

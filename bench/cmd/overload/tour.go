@@ -4,20 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/plimsoll-go/plimsoll/bench/overload"
 )
 
 // tour runs experiments and writes what they show, after each round.
 func tour(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("tour", flag.ExitOnError)
+	flags := options("tour")
 	experiments := flags.String("experiments", "all", "names, separated by commas; see list")
 	contestants := flags.String("contestants", "all", "names, separated by commas; see list")
 	dir := flags.String("out", ".", "folder to write results.json, tables and charts to")
@@ -26,15 +24,20 @@ func tour(ctx context.Context, args []string) error {
 	t := overload.Tour{Log: os.Stderr, Keep: func(r *overload.Report) error { return write(r, *dir) }}
 	flags.IntVar(&t.Repeats, "repeats", 5, "how often everything is run; 0 with -add: only the repeats that others have and some lack")
 	flags.IntVar(&t.AtOnce, "at-once", 1, "how many runs that wait, and do not compute, share the machine")
-	_ = flags.Parse(args) // exits
-	if t.Repeats < 0 || !*add && (*anew || t.Repeats == 0) {
-		return errors.New("-repeats 0 and -anew need -add, and -repeats is 0 or more")
+	if err := parse(flags, args); err != nil {
+		return err
 	}
-	var err error
+	err := checkTour(&t, *add, *anew)
+	if err != nil {
+		return err
+	}
 	if t.Experiments, err = named("experiment", *experiments, names(overload.Experiments(), func(e overload.Experiment) string { return e.Name })); err != nil {
 		return err
 	}
 	if t.Contestants, err = named("contestant", *contestants, names(overload.Contestants(), func(c overload.Contestant) string { return c.Name })); err != nil {
+		return err
+	}
+	if err = writable(*dir); err != nil {
 		return err
 	}
 	if *add {
@@ -49,32 +52,28 @@ func tour(ctx context.Context, args []string) error {
 	return err
 }
 
-func names[T any](list []T, name func(T) string) (all []string) {
-	for _, v := range list {
-		all = append(all, name(v))
+// checkTour names what is wrong with the numbers, and with what stands together.
+func checkTour(t *overload.Tour, add, anew bool) error {
+	switch {
+	case t.Repeats < 0:
+		return fmt.Errorf("-repeats must be 0 or more, got %d", t.Repeats)
+	case t.AtOnce < 1:
+		return fmt.Errorf("-at-once must be 1 or more, got %d", t.AtOnce)
+	case t.Repeats == 0 && !add:
+		return errors.New("-repeats 0 makes up what a tour lacks, and so needs -add")
+	case anew && !add:
+		return errors.New("-anew forgets a part of what is there, and so needs -add; without both, all is replaced")
 	}
-	return all
-}
-
-// named are the names of a list, or all.
-func named(what, list string, all []string) ([]string, error) {
-	if list == "" || list == "all" {
-		return all, nil
-	}
-	chosen := strings.Split(list, ",")
-	for _, name := range chosen {
-		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("no %s is named %q, allowed: all, %s", what, name, strings.Join(all, ", "))
-		}
-	}
-	return chosen, nil
+	return nil
 }
 
 // draw writes the tables and charts of a folder's results.json anew.
 func draw(args []string) error {
-	flags := flag.NewFlagSet("draw", flag.ExitOnError)
+	flags := options("draw")
 	dir := flags.String("out", ".", "folder with results.json")
-	_ = flags.Parse(args) // exits
+	if err := parse(flags, args); err != nil {
+		return err
+	}
 	report, err := read(*dir)
 	if err != nil {
 		return err
@@ -85,13 +84,17 @@ func draw(args []string) error {
 const results = "results.json"
 
 func read(dir string) (*overload.Report, error) {
-	data, err := os.ReadFile(filepath.Join(dir, results))
+	path := filepath.Join(dir, results)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	report := new(overload.Report)
 	if err := json.Unmarshal(data, report); err != nil {
-		return nil, fmt.Errorf("%s: %w", results, err)
+		return nil, fmt.Errorf("%s cannot be read (%w): mend it, or choose another folder", path, err)
+	}
+	if report.Machine == "" || slices.Contains(report.Results, nil) || slices.Contains(report.Tried, nil) {
+		return nil, fmt.Errorf("%s is not what a tour has written, which names a machine and has no empty results: mend it, or choose another folder", path)
 	}
 	return report, nil
 }
