@@ -56,6 +56,18 @@ func parseExpectation(w words) (e expectation, err error) {
 	return e, err
 }
 
+// within checks that there are seconds to be judged.
+func (e *expectation) within(length time.Duration) error {
+	to := e.to
+	if to == 0 {
+		to = length
+	}
+	if e.from.Truncate(time.Second) >= to.Truncate(time.Second) || to > length {
+		return fmt.Errorf("expect %s: from %s to %s there is no second of a scenario of %s", e.line, e.from, to, length)
+	}
+	return nil
+}
+
 // judge measures.
 func (e *expectation) judge(r *Report) Verdict {
 	to := e.to

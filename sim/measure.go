@@ -15,7 +15,7 @@ type measure struct {
 
 // measures are those that may be expected, by name.
 var measures = map[string]measure{
-	"critical": {"%", shareOf(priority.Critical), "of what was offered and reached a worker, the share that was answered in time; where critical work alone is more than capacity, of capacity"},
+	"critical": {"%", shareOf(priority.Critical), "of what was offered and reached a worker, the share that was answered in time"},
 	"high":     {"%", shareOf(priority.High), "the same"},
 	"normal":   {"%", shareOf(priority.Normal), "the same"},
 	"low":      {"%", shareOf(priority.Low), "the same"},

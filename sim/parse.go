@@ -34,6 +34,11 @@ func Parse(name, text string) (*Scenario, error) {
 			errs = append(errs, fmt.Errorf("%s: %q is after the end at %s", name, s.events[i].line, s.setup.length))
 		}
 	}
+	for i := range s.expects {
+		if err := s.expects[i].within(s.setup.length); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
 	s.Story = strings.TrimSpace(s.Story)
 	return s, errors.Join(errs...)
 }
@@ -54,6 +59,9 @@ func (p *parser) line(line string) error {
 		return nil
 	}
 	if at, err := time.ParseDuration(w[0]); err == nil {
+		if at < 0 {
+			return fmt.Errorf("%s is before the beginning, which is 0s", w[0])
+		}
 		p.at = at
 		return p.event(strings.TrimSpace(text), w[1:])
 	}
@@ -81,8 +89,8 @@ func (w words) complete(err error, what string) error {
 }
 
 // scan reads words by a pattern: literal words, and values where a target is
-// given for them in order. D is a duration, N a number, P a percentage, X a
-// multiple such as 3x, R a rate.
+// given for them in order. D is a duration, S one that may be below 0, N a
+// number, P a percentage up to 100 %, X a multiple such as 3x, R a rate.
 func (w words) scan(pattern string, to ...any) error {
 	want := strings.Fields(pattern)
 	if len(w) != len(want) {
@@ -98,12 +106,15 @@ func (w words) scan(pattern string, to ...any) error {
 		if err := read(kind, w[i], to[0]); err != nil {
 			return err
 		}
+		if !inRange(kind, to[0]) {
+			return fmt.Errorf("%q is not %s", w[i], kinds[kind])
+		}
 		to = to[1:]
 	}
 	return nil
 }
 
-func isValue(word string) bool { return len(word) == 1 && strings.ContainsAny(word, "DNPXR") }
+func isValue(word string) bool { return len(word) == 1 && strings.ContainsAny(word, "DSNPXR") }
 
 // read reads one value.
 func read(kind, word string, to any) (err error) {
@@ -126,7 +137,27 @@ func read(kind, word string, to any) (err error) {
 }
 
 var kinds = map[string]string{
-	"D": "a duration such as 10ms", "N": "a number", "P": "a percentage such as 20%", "X": "a multiple such as 3x", "R": "a rate such as 10/s",
+	"D": "a duration such as 10ms", "S": "a duration such as 1m or -1m", "N": "a number, 0 or more", "P": "a percentage such as 20%, up to 100%",
+	"X": "a multiple such as 3x, up to 1000x", "R": "a rate such as 10/s",
+}
+
+// most is what a figure of a kind may be at most; a scenario of more would not
+// end before its reader does.
+var most = map[string]float64{"N": 1e9, "P": 1, "X": 1000, "R": 1e6}
+
+// inRange reports whether what was read is what can be played.
+func inRange(kind string, v any) bool {
+	switch v := v.(type) {
+	case *time.Duration:
+		return kind == "S" || *v >= 0
+	case *int:
+		return *v >= 0
+	case *int64:
+		return *v >= 0
+	case *float64:
+		return *v >= 0 && *v <= most[kind]
+	}
+	return true
 }
 
 func readFigure(kind, word string) (float64, error) {

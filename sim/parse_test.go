@@ -37,6 +37,38 @@ length 30s
 	}
 }
 
+// What cannot be played, or could for ever, is said when it is read.
+func TestParseRefusesWhatCannotBePlayed(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"-1s load 1x":                "-1s is before the beginning",
+		"0s load -1x":                `"-1x" is not a multiple such as 3x, up to 1000x`,
+		"0s load NaNx":               `"NaNx" is not a multiple`,
+		"0s load Infx":               `"Infx" is not a multiple`,
+		"limit -4":                   `"-4" is not a number, 0 or more`,
+		"slots -1 lease 1s":          `"-1" is not a number, 0 or more`,
+		"reserve 200%":               `"200%" is not a percentage such as 20%, up to 100%`,
+		"1s hang 300%":               `"300%" is not a percentage`,
+		"1s service -5ms":            `"-5ms" is not a duration such as 10ms`,
+		"store -1ms away":            `"-1ms" is not a duration`,
+		"retries -1":                 `"-1" is not a number, 0 or more`,
+		"1s streams -5/s lasting 1s": `"-5/s" is not a rate`,
+		"mix critical 0% high 0% normal 0% low 0%":       "the shares must be 100% together, got 0%",
+		"1s mix critical 20% high 20% normal 40% low 1%": "the shares must be 100% together, got 81%",
+		"expect from 2s to 1s critical >= 1%":            "from 2s to 1s there is no second of a scenario of 2s",
+		"expect from 1s to 1500ms critical >= 1%":        "there is no second",
+		"expect from 1s to 3s critical >= 1%":            "there is no second of a scenario of 2s",
+		"expect from -2s to 1s critical >= 1%":           `"-2s" is not a duration`,
+	} {
+		if _, err := Parse("odd", "length 2s\n"+line+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: want %q, got %v", line, want, err)
+		}
+	}
+	if _, err := Parse("even", "length 2s\n1s store clock -1m\nexpect critical >= 101%\n"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A broken invariant is told with the moment and what went before, and an
 // expectation that is missed with its figure.
 func TestAReportTellsWhatDidNotHold(t *testing.T) {
@@ -67,9 +99,11 @@ func TestAReportTellsWhatDidNotHold(t *testing.T) {
 func TestPlayRefusesSettings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"length 2s\nworkers 0":             "workers must be 1 to 64",
-		"length 2s\nservice 2 slots of 0s": "service must be above 0",
-		"length 2s\nslots 0 lease 1s":      "maximum of 1 or more",
+		"length 2s\nworkers 0":                           "workers must be 1 to 64",
+		"length 2s\nservice 2 slots of 0s":               "service must be above 0",
+		"length 2s\nslots 0 lease 1s":                    "maximum of 1 or more",
+		"length 2s\nservice 0 slots of 1s":               "service must be of 1 slot or more",
+		"length 2s\nservice 0 processors 1 pieces of 1s": "service must be of 1 slot or more",
 	} {
 		s, err := Parse("odd", text)
 		if err != nil {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -59,7 +60,11 @@ func readService(s *setup, w words) error {
 }
 
 func (m *mix) read(w words) error {
-	return w.scan("critical P high P normal P low P", &m[3], &m[2], &m[1], &m[0])
+	err := w.scan("critical P high P normal P low P", &m[3], &m[2], &m[1], &m[0])
+	if sum := m[0] + m[1] + m[2] + m[3]; err == nil && math.Abs(sum-1) > 1e-3 {
+		return fmt.Errorf("the shares must be 100%% together, got %.4g%%", 100*sum)
+	}
+	return err
 }
 
 func (r *retries) read(w words) error {
@@ -72,6 +77,9 @@ func (r *retries) read(w words) error {
 
 // mustHave says which figures cannot be 0.
 func (s *setup) validate() error {
+	if m := &s.machine; m.slots == 0 && (m.processors < 1 || m.pieces < 1) {
+		return fmt.Errorf("service must be of 1 slot or more, or of 1 processor and piece or more")
+	}
 	for name, v := range map[string]time.Duration{"length": s.length, "service": s.machine.work(), "deadline": s.deadline} {
 		if v <= 0 {
 			return fmt.Errorf("%s must be above 0", name)

@@ -97,7 +97,7 @@ func readStore(_ *Scenario, w words) (func(*world), error) {
 		err := w.scan("loses P", &share)
 		return func(world *world) { world.shared.weather(func(n *network) { n.loss = share }) }, err
 	}
-	err := w.scan("clock D", &d)
+	err := w.scan("clock S", &d)
 	return func(world *world) { world.shared.step(d) }, err
 }
 

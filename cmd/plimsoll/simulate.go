@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +36,7 @@ And random is one made up from the seed. How to write one is told in docs/simula
 			if !ok {
 				return usageError{fmt.Errorf("unknown output %q, allowed: table, json", output)}
 			}
+			signal.Reset(os.Interrupt, syscall.SIGTERM) // a long one keeps nothing, and need not end in order
 			s, err := scenario(args[0], seed)
 			if err != nil {
 				return err
