@@ -29,6 +29,7 @@ type redisWork struct {
 // is there when it is asked for again.
 const (
 	redisKeys      = 1000
+	holders        = 20_000 // callers who give no slot back: each holds a few at the end
 	redisPerSecond = 10
 	redisBurst     = 1_000_000
 )
@@ -39,8 +40,9 @@ func BenchmarkRedis(b *testing.B) {
 	for _, w := range []redisWork{
 		{"bucket/callers=1", 1, redisKeys, buckets},
 		{"bucket/callers=64", 64, redisKeys, buckets},
-		{"bucket-and-slot/callers=64", 64, redisKeys, withSlot(1)},
-		{"three-limits-and-slot/callers=64", 64, redisKeys, withSlot(3)},
+		{"bucket-and-slot/callers=64", 64, holders, withSlot(1, held)},
+		{"three-limits-and-slot/callers=64", 64, holders, withSlot(3, held)},
+		{"request/callers=64", 64, redisKeys, withSlot(1, givenBack)},
 		{"hot-key/callers=64", 64, 1, hotKeys},
 	} {
 		b.Run(w.name, func(b *testing.B) {

@@ -68,14 +68,16 @@ func slotsOf(b *testing.B) *store.Limit {
 }
 
 // requestsTo are requests that a pipeline would make: the look first, then all
-// claims in one batch, with an id of their own.
-func requestsTo(g *store.Guard, limits ...*store.Limit) func() askRedis {
+// claims in one batch, with an id of their own; a slot is the last of them, and
+// goes back through the guard's queue.
+func requestsTo(g *store.Guard, use slotUse, limits ...*store.Limit) func() askRedis {
 	return func() askRedis {
 		batch := &store.Batch{Claims: make([]store.Claim, len(limits)), Grants: make([]store.Grant, len(limits))}
 		for i, l := range limits {
 			batch.Claims[i] = store.Claim{Limit: l, Cost: 1}
 		}
 		var denial store.Grant
+		back := make([]store.Return, 1)
 		return func(key int) (bool, error) {
 			for i := range batch.Claims {
 				batch.Claims[i].Owner = keys()[key]
@@ -92,6 +94,11 @@ func requestsTo(g *store.Guard, limits ...*store.Limit) func() askRedis {
 					return false, nil
 				}
 			}
+			if use == givenBack {
+				slot := &batch.Claims[len(limits)-1]
+				back[0] = store.Return{ID: batch.ID, Owner: slot.Owner, Limit: slot.Limit, Tokens: 1, At: batch.Now, Now: time.Now().UnixNano()}
+				g.Return(context.Background(), back)
+			}
 			return true, nil
 		}
 	}
@@ -99,11 +106,11 @@ func requestsTo(g *store.Guard, limits ...*store.Limit) func() askRedis {
 
 func ourBucketOnRedis(b *testing.B) func() askRedis {
 	b.Helper()
-	return requestsTo(guarded(b, store.LeaseConfig{Off: true}), bucketOf(b))
+	return requestsTo(guarded(b, store.LeaseConfig{Off: true}), held, bucketOf(b))
 }
 
 // ourLimitsAndSlot are one bucket, or two and a fixed window, and a slot.
-func ourLimitsAndSlot(limits int) func(b *testing.B) func() askRedis {
+func ourLimitsAndSlot(limits int, use slotUse) func(b *testing.B) func() askRedis {
 	return func(b *testing.B) func() askRedis {
 		b.Helper()
 		list := []*store.Limit{
@@ -111,7 +118,7 @@ func ourLimitsAndSlot(limits int) func(b *testing.B) func() askRedis {
 			tokensOf(b, "minute", store.TokenBucket, limit.Per(600, time.Minute)),
 			tokensOf(b, "quota", store.FixedWindow, limit.Per(redisBurst, 24*time.Hour)),
 		}[:limits]
-		return requestsTo(guarded(b, store.LeaseConfig{Off: true}), append(list, slotsOf(b))...)
+		return requestsTo(guarded(b, store.LeaseConfig{Off: true}), use, append(list, slotsOf(b))...)
 	}
 }
 
@@ -125,7 +132,7 @@ func hotLimit(b *testing.B) *store.Limit {
 func ourHotKey(b *testing.B) func() askRedis {
 	b.Helper()
 	g := guarded(b, store.LeaseConfig{})
-	spawn := requestsTo(g, hotLimit(b))
+	spawn := requestsTo(g, held, hotLimit(b))
 	leaseAll(b, g, spawn(), 1)
 	return spawn
 }
@@ -158,7 +165,7 @@ func benchmarkPaced(parent *testing.B) {
 		parent.Run(c.name, func(b *testing.B) {
 			if g == nil {
 				g = guarded(parent, store.LeaseConfig{Ahead: c.ahead})
-				ask = requestsTo(g, hotLimit(parent))()
+				ask = requestsTo(g, held, hotLimit(parent))()
 				leaseAll(b, g, ask, hot)
 			}
 			pace := func(n int) []uint32 { return paced(b, ask, n, hot, hot*burst, every) }
@@ -198,17 +205,17 @@ func paced(b *testing.B, ask askRedis, n, keys, atOnce int, every time.Duration)
 func benchmarkGiveBack(b *testing.B) {
 	b.Run(ours, func(b *testing.B) {
 		s, l := ourStore(b), slotsOf(b)
-		held := holdSlots(b, s, l, b.N)
+		slots := holdSlots(b, s, l, b.N)
 		done := redisCost(b)
 		for i := 0; i < b.N; i += 64 {
-			if err := s.Return(context.Background(), held[i:min(b.N, i+64)]); err != nil {
+			if err := s.Return(context.Background(), slots[i:min(b.N, i+64)]); err != nil {
 				b.Fatal(err)
 			}
 		}
 		done(float64(b.N))
 	})
 	b.Run("zrem", func(b *testing.B) {
-		client, hold := goRedis(b), all(evalshaSlot)(b)
+		client, hold := goRedis(b), all(evalshaSlot(held))(b)
 		redisCrowd(b, 64, min(b.N, 10*redisKeys), hold, redisKeys)
 		done := redisCost(b)
 		took := redisCrowd(b, 64, b.N, func() askRedis {
@@ -263,7 +270,7 @@ func benchmarkFleet(b *testing.B) {
 		b.ReportMetric(calls()/float64(b.N)/requests, "calls/op")
 	})
 	b.Run("set-of-requests", func(b *testing.B) {
-		client, hold := goRedis(b), all(evalshaSlot)(b)()
+		client, hold := goRedis(b), all(evalshaSlot(held))(b)()
 		calls, done := redisCalls(b), redisCost(b)
 		redisCrowd(b, 64, b.N, func() askRedis {
 			return func(int) (bool, error) {

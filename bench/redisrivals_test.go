@@ -30,15 +30,23 @@ var buckets = []redisContestant{
 
 const ours = "plimsoll"
 
+// slotUse is what becomes of a slot: it is held for good, or given back at once.
+type slotUse bool
+
+const (
+	held      slotUse = false
+	givenBack slotUse = true
+)
+
 // withSlot are so many limits on a caller's rate, and one of its slots. Ours
 // are one script; the others know no slots, and call the set of slots that one
 // writes for them after the limits.
-func withSlot(limits int) []redisContestant {
+func withSlot(limits int, use slotUse) []redisContestant {
 	return []redisContestant{
-		{ours, ourLimitsAndSlot(limits)},
-		{"evalsha", all(inTurn(limits, evalshaBucket, evalshaSlot))},
-		{"rueidis-evalsha", all(inTurn(limits, rueidisBucket, rueidisSlot))},
-		{"redis_rate", all(inTurn(limits, redisRate, evalshaSlot))},
+		{ours, ourLimitsAndSlot(limits, use)},
+		{"evalsha", all(inTurn(limits, evalshaBucket, evalshaSlot(use)))},
+		{"rueidis-evalsha", all(inTurn(limits, rueidisBucket, rueidisSlot(use)))},
+		{"redis_rate", all(inTurn(limits, redisRate, evalshaSlot(use)))},
 	}
 }
 
@@ -115,12 +123,18 @@ func evalshaBucket(b *testing.B) func(string) (bool, error) {
 	}
 }
 
-func evalshaSlot(b *testing.B) func(string) (bool, error) {
-	b.Helper()
-	client, script, ctx := goRedis(b), redis.NewScript(slotScript), context.Background()
-	return func(name string) (bool, error) {
-		n, err := script.Run(ctx, client, []string{name + "/slots"}, strconv.FormatUint(rand.Uint64(), 36), redisBurst, slotLeaseMS).Int()
-		return n == 1, err
+func evalshaSlot(use slotUse) func(b *testing.B) func(string) (bool, error) {
+	return func(b *testing.B) func(string) (bool, error) {
+		b.Helper()
+		client, script, ctx := goRedis(b), redis.NewScript(slotScript), context.Background()
+		return func(name string) (bool, error) {
+			set, member := name+"/slots", strconv.FormatUint(rand.Uint64(), 36)
+			n, err := script.Run(ctx, client, []string{set}, member, redisBurst, slotLeaseMS).Int()
+			if err == nil && n == 1 && use == givenBack {
+				err = client.ZRem(ctx, set, member).Err()
+			}
+			return n == 1, err
+		}
 	}
 }
 
@@ -148,13 +162,19 @@ func rueidisBucket(b *testing.B) func(string) (bool, error) {
 	}
 }
 
-func rueidisSlot(b *testing.B) func(string) (bool, error) {
-	b.Helper()
-	client, script, ctx := rueidisClient(b), rueidis.NewLuaScript(slotScript), context.Background()
-	most, lease := strconv.Itoa(redisBurst), strconv.Itoa(slotLeaseMS)
-	return func(name string) (bool, error) {
-		n, err := script.Exec(ctx, client, []string{name + "/slots"}, []string{strconv.FormatUint(rand.Uint64(), 36), most, lease}).AsInt64()
-		return n == 1, err
+func rueidisSlot(use slotUse) func(b *testing.B) func(string) (bool, error) {
+	return func(b *testing.B) func(string) (bool, error) {
+		b.Helper()
+		client, script, ctx := rueidisClient(b), rueidis.NewLuaScript(slotScript), context.Background()
+		most, lease := strconv.Itoa(redisBurst), strconv.Itoa(slotLeaseMS)
+		return func(name string) (bool, error) {
+			set, member := name+"/slots", strconv.FormatUint(rand.Uint64(), 36)
+			n, err := script.Exec(ctx, client, []string{set}, []string{member, most, lease}).AsInt64()
+			if err == nil && n == 1 && use == givenBack {
+				err = client.Do(ctx, client.B().Zrem().Key(set).Member(member).Build()).Error()
+			}
+			return n == 1, err
+		}
 	}
 }
 

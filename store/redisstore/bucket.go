@@ -4,6 +4,9 @@ import (
 	"github.com/plimsoll-go/plimsoll/store"
 )
 
+// ofBucket is the way of one claim on a token bucket.
+const ofBucket = "bucket"
+
 // simple reports whether a batch is one claim on a token bucket that could
 // pass: what bucket.lua is for.
 func simple(b *store.Batch, t *terms) bool {
@@ -14,11 +17,11 @@ func simple(b *store.Batch, t *terms) bool {
 	return c.Limit.Kind == store.Tokens && t.holds(c.Cost)
 }
 
-// ofBucket is the call of the script for such a batch.
-func (s *Store) ofBucket(c *store.Claim, t *terms) job {
+// bucketJob is the call of the script for such a batch.
+func (s *Store) bucketJob(c *store.Claim, t *terms) job {
 	begins := t.append(append(make([]byte, 0, 41), 1))
 	return job{
-		keys: []string{s.keyOf(c.Owner, c.Limit)}, bucket: true,
+		keys: []string{s.keyOf(c.Owner, c.Limit)}, way: ofBucket,
 		args: append(s.header(), c.Cost, begins),
 	}
 }

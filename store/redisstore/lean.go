@@ -30,6 +30,17 @@ func (w way) String() string {
 	return name[:1]
 }
 
+// keys is how many keys such a call has.
+func (w way) keys() (n int) {
+	if w.limits > 0 {
+		n++
+	}
+	if w.slot {
+		n++
+	}
+	return n
+}
+
 // source is what the pattern says for a way.
 func (w way) source() string {
 	_, pattern, _ := strings.Cut(leanPattern, "\nif ")
@@ -50,8 +61,8 @@ func (w way) source() string {
 		}
 		return each.String()
 	})
-	set := min(w.limits, 1) + 1
-	return strings.NewReplacer("$WAY", w.String(), "$SIZE", strconv.Itoa(1+56*w.limits), "$SET", strconv.Itoa(set)).Replace(text)
+	keys := w.keys()
+	return strings.NewReplacer("$WAY", w.String(), "$SIZE", strconv.Itoa(1+56*w.limits), "$KEYS", strconv.Itoa(keys), "$BEFORE", strconv.Itoa(keys-1)).Replace(text)
 }
 
 // fill puts in place of each part of a text between two marks what with makes of it.

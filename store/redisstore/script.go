@@ -20,9 +20,6 @@ var bucketSource string
 //go:embed claim.lua
 var claimSource string
 
-// freeSource gives a slot back, before the clock and all else that it needs not.
-const freeSource = "if ARGV[3] == 'free' then return redis.call('ZREM', KEYS[1], ARGV[4]) end\n"
-
 //go:embed settle.lua
 var settleSource string
 
@@ -71,12 +68,13 @@ func (s *script) load(ctx context.Context, client redis.UniversalClient, seen in
 	return nil
 }
 
-// job is one call of a script.
+// job is one call of a script, or a command that needs none.
 type job struct {
-	keys   []string
-	args   []any
-	bucket bool // for bucket.lua
-	cmd    *redis.Cmd
+	command string // none: the script
+	keys    []string
+	args    []any
+	way     string // through the script of claims; "": the general one
+	cmd     *redis.Cmd
 }
 
 // run sends calls of a script together, and again those that did not run
@@ -106,7 +104,11 @@ func (s *script) run(ctx context.Context, client redis.UniversalClient, jobs []j
 func (s *script) send(ctx context.Context, client redis.UniversalClient, jobs []job) {
 	pipe := client.Pipeline()
 	for i := range jobs {
-		jobs[i].cmd = pipe.EvalSha(ctx, s.hash, jobs[i].keys, jobs[i].args...)
+		if j := &jobs[i]; j.command == "" {
+			j.cmd = pipe.EvalSha(ctx, s.hash, j.keys, j.args...)
+		} else {
+			j.cmd = pipe.Do(ctx, append([]any{j.command, j.keys[0]}, j.args...)...)
+		}
 	}
 	_, err := pipe.Exec(ctx)
 	for i := range jobs {

@@ -1,4 +1,4 @@
--- Settles what one claim was granted; a slot was given back before, by freeSource.
+-- Settles what one claim was granted; a slot is given back by a ZREM.
 --
 -- KEYS: one. ARGV: clock, grace in ms, what to do, the request's id, and the
 -- limit with the figures of the return, in one record.

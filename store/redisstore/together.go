@@ -13,34 +13,38 @@ import (
 //go:embed together.lua
 var togetherSource string
 
-// errand is one call of the script, and whose it is: one call's or, when it is
-// on one bucket each, that of several.
+// errand is one call of the script, and whose it is: one call's, or that of
+// several that go the same way through it.
 type errand struct {
 	job   job
 	calls []*call
 }
 
-// errands are the calls of the script for those that leave together. In a
-// cluster each has its own: their keys lie in many slots.
+// errands are the calls of the script for those that leave together: one for
+// each way, and for each that goes the general one. In a cluster each has its
+// own, for their keys lie in many slots.
 func (s *Store) errands(calls []*call) (list []errand) {
 	list = make([]errand, 0, len(calls))
-	var together errand
+	places := map[string]int{}
 	for _, c := range calls {
-		if c.job.bucket && !s.cluster && !s.apart.has(c.limit()) {
-			together.calls = append(together.calls, c)
-		} else {
+		way := c.job.way
+		if way == "" || s.cluster || s.apart.has(c.limit()) {
 			list = append(list, errand{c.job, []*call{c}})
+			continue
+		}
+		place, ok := places[way]
+		if !ok {
+			place, places[way] = len(list), len(list)
+			list = append(list, errand{job: c.job})
+		}
+		list[place].calls = append(list[place].calls, c)
+	}
+	for _, place := range places {
+		if e := &list[place]; len(e.calls) > 1 {
+			e.job = s.shared(e.calls)
 		}
 	}
-	switch len(together.calls) {
-	case 0:
-		return list
-	case 1:
-		together.job = together.calls[0].job
-	default:
-		together.job = s.shared(together.calls)
-	}
-	return append(list, together)
+	return list
 }
 
 func oneEach(calls []*call) (list []errand) {
@@ -50,12 +54,24 @@ func oneEach(calls []*call) (list []errand) {
 	return list
 }
 
-// shared is the call of together.lua.
+// shared is one call of the script for several that go the same way.
 func (s *Store) shared(calls []*call) job {
-	j := job{keys: make([]string, 0, len(calls)), args: append(make([]any, 0, 3+2*len(calls)), append(s.header(), "together")...)}
-	for _, c := range calls {
-		j.keys = append(j.keys, c.job.keys[0])
-		j.args = append(j.args, c.job.args[2:]...)
+	first := &calls[0].job
+	j := job{keys: make([]string, 0, len(calls)*len(first.keys)), args: make([]any, 0, 3+2*len(calls))}
+	if first.way == ofBucket {
+		j.args = append(append(j.args, s.header()...), "together")
+	} else {
+		j.args = append(j.args, first.args...)
+	}
+	for i, c := range calls {
+		own := c.job.args
+		j.keys = append(j.keys, c.job.keys...)
+		switch {
+		case first.way == ofBucket:
+			j.args = append(j.args, own[2:]...) // the cost, and how the state begins
+		case i > 0:
+			j.args = append(j.args, own[2], own[4]) // the id, and the claims
+		}
 	}
 	return j
 }

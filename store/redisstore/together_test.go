@@ -52,12 +52,11 @@ func TestSharedCallsDecideAsAlone(t *testing.T) {
 		tw.lean.apart.until.Clear() // or those like one that was handed over would go alone for a second
 		var batches []*store.Batch
 		for owner := range 2 + random.IntN(9) {
-			l := limits[random.IntN(2)*(round/20%2)]
-			if random.IntN(20) == 0 {
-				l = limits[4]
+			b := requestOf(random, fmt.Sprint(round/40, "-", owner), limits, round%40)
+			if len(b.Claims) > 1 && random.IntN(2) == 0 {
+				b.Claims, b.Grants = b.Claims[:1], b.Grants[:1]
 			}
-			b := batchOf(fmt.Sprint(round/40, "-", owner), l)
-			b.Now, b.Claims[0].Cost = tw.watch.read(), 1+random.Int64N(3)*l.Burst/7
+			b.Now = tw.watch.read()
 			batches = append(batches, b)
 		}
 		for i, c := range leave(t, tw.lean, batches...) {
@@ -65,13 +64,15 @@ func TestSharedCallsDecideAsAlone(t *testing.T) {
 			if err := errors.Join(c.err, generally(tw.plain, b)); err != nil {
 				t.Fatal(err)
 			}
-			if c.batch.Grants[0] != b.Grants[0] {
-				t.Fatalf("round %d, %s: together %+v, alone %+v", round, describe(b), c.batch.Grants[0], b.Grants[0])
+			if !slices.Equal(c.batch.Grants, b.Grants) {
+				t.Fatalf("round %d, %s: together %+v, alone %+v", round, describe(b), c.batch.Grants, b.Grants)
 			}
-			if one, two := tw.state(t, tw.lean, &b.Claims[0]), tw.state(t, tw.plain, &b.Claims[0]); one != two {
-				t.Fatalf("round %d, %s: together leaves\n%q, alone\n%q", round, describe(b), one, two)
+			for i := range b.Claims {
+				if one, two := tw.state(t, tw.lean, &b.Claims[i]), tw.state(t, tw.plain, &b.Claims[i]); one != two {
+					t.Fatalf("round %d, %s: together leaves\n%q, alone\n%q", round, describe(b), one, two)
+				}
 			}
-			if b.Grants[0].OK {
+			if passed(b)[b.Claims[0].Group] {
 				granted++
 			} else {
 				refused++
@@ -86,13 +87,14 @@ func TestSharedCallsDecideAsAlone(t *testing.T) {
 	}
 }
 
-// Those on one bucket each share a call, and the others have their own; in a
-// cluster all have.
+// Those that go the same way share a call, and those that go the general one
+// have their own; in a cluster all have.
 func TestWhoSharesACall(t *testing.T) {
 	s, l, held := open(t, start(t)), bucketOf(t, 5), slotsOf(t, 5)
 	calls := []*call{
 		leaving(t, s, batchOf("a", l)), leaving(t, s, batchOf("b", l, held)), leaving(t, s, batchOf("c", l)),
-		leaving(t, s, batchOf("d", fixedOf(t))), leaving(t, s, batchOf("a", l)),
+		leaving(t, s, batchOf("d", fixedOf(t))), leaving(t, s, batchOf("a", l)), leaving(t, s, batchOf("e", l, held)),
+		leaving(t, s, batchOf("f", l, l)), leaving(t, s, batchOf("g", l, l)),
 	}
 	sizes := func() (n []int) {
 		for _, e := range s.errands(calls) {
@@ -100,19 +102,19 @@ func TestWhoSharesACall(t *testing.T) {
 		}
 		return n
 	}
-	if got := sizes(); !slices.Equal(got, []int{1, 1, 3}) {
+	if got := sizes(); !slices.Equal(got, []int{3, 2, 1, 1, 1}) {
 		t.Errorf("calls of %v", got)
 	}
 	s.apart.add(l.ID)
-	if got := sizes(); !slices.Equal(got, []int{1, 1, 1, 1, 1}) {
+	if got := sizes(); !slices.Equal(got, []int{1, 1, 1, 1, 1, 1, 1, 1}) {
 		t.Errorf("after one was handed over calls of %v", got)
 	}
 	s.apart.until.Store(l.ID, time.Now())
-	if got := sizes(); !slices.Equal(got, []int{1, 1, 3}) {
+	if got := sizes(); !slices.Equal(got, []int{3, 2, 1, 1, 1}) {
 		t.Errorf("a second later calls of %v", got)
 	}
 	s.cluster = true
-	if got := sizes(); !slices.Equal(got, []int{1, 1, 1, 1, 1}) {
+	if got := sizes(); !slices.Equal(got, []int{1, 1, 1, 1, 1, 1, 1, 1}) {
 		t.Errorf("in a cluster calls of %v", got)
 	}
 }
@@ -138,21 +140,77 @@ func TestOneCallerTwiceInASharedCall(t *testing.T) {
 // other that shares one with it.
 func TestASharedCallOnOtherData(t *testing.T) {
 	srv := start(t)
-	s, l := open(t, srv), bucketOf(t, 3)
-	key := s.keyOf(store.KeyOf("b"), l)
-	for _, spoil := range [][]any{{"SET", key, "x"}, {"SET", key, strings.Repeat("x", 57)}, {"HSET", key, "field", "x"}} {
-		srv.do(t, "FLUSHALL")
-		srv.do(t, spoil...)
-		s.apart.until.Clear()
-		calls := leave(t, s, batchOf("a", l), batchOf("b", l), batchOf("c", l))
-		if err := calls[1].err; !errors.Is(err, store.ErrKey) {
-			t.Errorf("%v: error %v", spoil, err)
-		}
-		for _, i := range []int{0, 2} {
-			if g := calls[i].batch.Grants[0]; calls[i].err != nil || !g.OK || g.Remaining != 2 {
-				t.Errorf("%v: beside it %+v, error %v", spoil, g, calls[i].err)
+	s, l, held := open(t, srv), bucketOf(t, 3), slotsOf(t, 3)
+	for _, limits := range [][]*store.Limit{{l}, {l, held}, {held}, {l, fixedOf(t)}} {
+		for _, of := range limits {
+			key := s.keyOf(store.KeyOf("b"), of)
+			for _, spoil := range [][]any{{"SET", key, "x"}, {"SET", key, strings.Repeat("x", 57)}, {"HSET", key, "field", "x"}} {
+				srv.do(t, "FLUSHALL")
+				srv.do(t, spoil...)
+				s.apart.until.Clear()
+				calls := leave(t, s, batchOf("a", limits...), batchOf("b", limits...), batchOf("c", limits...))
+				if err := calls[1].err; !errors.Is(err, store.ErrKey) {
+					t.Errorf("%v: error %v", spoil, err)
+				}
+				for _, i := range []int{0, 2} {
+					if g := calls[i].batch.Grants[0]; calls[i].err != nil || !g.OK || g.Remaining != 2 {
+						t.Errorf("%v: beside it %+v, error %v", spoil, g, calls[i].err)
+					}
+				}
 			}
 		}
+	}
+}
+
+// Every key that a shared call makes ends, not before what it holds does, also
+// where limits with different leases share one.
+func TestKeysOfSharedCallsEnd(t *testing.T) {
+	srv := start(t)
+	s, l := open(t, srv), bucketOf(t, 3)
+	leases := []time.Duration{10 * time.Second, time.Hour, time.Minute, time.Hour, 10 * time.Second}
+	for _, first := range []bool{true, false} {
+		var batches []*store.Batch
+		for i, lease := range leases {
+			held, err := store.NewSlots("slots", 9, lease)
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches = append(batches, batchOf(fmt.Sprint("o", i), l, held))
+		}
+		for i, c := range leave(t, s, batches...) {
+			if c.err != nil || !passed(&c.batch)[store.Enforced] {
+				t.Fatalf("call %d: %+v, error %v", i, c.batch.Grants, c.err)
+			}
+			for _, claim := range c.batch.Claims {
+				least := claim.Limit.Lease
+				if claim.Limit.Kind == store.Tokens {
+					least = c.batch.Grants[0].ResetAfter
+				}
+				ends := time.Duration(srv.do(t, "PTTL", s.keyOf(claim.Owner, claim.Limit)).(int64)) * time.Millisecond
+				if ends < least-5*time.Second || ends > least+10*time.Second {
+					t.Errorf("first %v, call %d: a key of %s ends in %v", first, i, claim.Limit.Name, ends)
+				}
+			}
+		}
+	}
+}
+
+// Slots that share a call are taken one after the other, each by its own id.
+func TestSlotsOfOneCallerInASharedCall(t *testing.T) {
+	s, l, held := open(t, start(t)), bucketOf(t, 9), slotsOf(t, 2)
+	calls := leave(t, s, batchOf("a", l, held), batchOf("a", l, held), batchOf("a", l, held))
+	var back []store.Return
+	for i, c := range calls {
+		if ok := passed(&c.batch)[store.Enforced]; c.err != nil || ok != (i < 2) {
+			t.Errorf("call %d: %+v, error %v", i, c.batch.Grants, c.err)
+		}
+		back = append(back, c.granted()...)
+	}
+	if err := s.Return(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftTo(t, s, "a", held); left != 2 {
+		t.Errorf("%d slots left of 2 when all are given back", left)
 	}
 }
 
@@ -161,7 +219,8 @@ func TestASharedCallThatMayNotWrite(t *testing.T) {
 	srv := start(t)
 	s, l := open(t, srv), bucketOf(t, 3)
 	srv.do(t, "CONFIG", "SET", "maxmemory", "1")
-	for i, c := range leave(t, s, batchOf("a", l), batchOf("b", l)) {
+	held := slotsOf(t, 3)
+	for i, c := range leave(t, s, batchOf("a", l), batchOf("b", l), batchOf("a", l, held), batchOf("b", l, held)) {
 		if !errors.Is(c.err, store.ErrUnable) {
 			t.Errorf("call %d: error %v", i, c.err)
 		}

@@ -33,7 +33,7 @@ func (s *Store) encode(b *store.Batch) (job, error) {
 	case b.Peek:
 		return s.inRecords(b, all, "peek"), nil
 	case simple(b, &all[0]):
-		return s.ofBucket(&b.Claims[0], &all[0]), nil
+		return s.bucketJob(&b.Claims[0], &all[0]), nil
 	}
 	way := ""
 	if w, ok := leanWay(b, all); ok {
@@ -72,7 +72,11 @@ func (s *Store) inRecords(b *store.Batch, all []terms, way string) job {
 		packed = all[i].append(packed)
 		packed = appendFigure(packed, float64(c.Cost))
 	}
-	return job{keys: keys, args: append(s.header(), b.ID.AppendTo(nil), way, packed)}
+	j := job{keys: keys, args: append(s.header(), b.ID.AppendTo(nil), way, packed)}
+	if !b.Peek {
+		j.way = way
+	}
+	return j
 }
 
 // inOrder are the claims as the script is told of them, and answers: slots last.

@@ -28,8 +28,9 @@ var works = map[string]string{
 var worksWays = map[string]string{
 	"bucket/callers=1":                 "One token of the limit of one caller out of 1,000. ulule counts in a fixed window; the others are buckets.",
 	"bucket/callers=64":                "The same by 64 callers at once. plimsoll and rueidis let calls that meet leave together.",
-	"bucket-and-slot/callers=64":       "A token and one of the caller's slots: ours in one call, of the others in two.",
-	"three-limits-and-slot/callers=64": "Tokens of three limits and a slot: ours in one call, of the others in four.",
+	"bucket-and-slot/callers=64":       "A token and one of the caller's slots, which is not given back; 20,000 callers, so that each holds a few: ours in one call, of the others in two.",
+	"three-limits-and-slot/callers=64": "Tokens of three limits and a slot, in the same way: ours in one call, of the others in four.",
+	"request/callers=64":               "A token and a slot, and the slot given back: ours in one call, and through the guard's queue; of the others in two, and a ZREM by who has asked.",
 	"hot-key/callers=64":               "One key, asked for as fast as it is answered; ours from a lease, and beside it without leases.",
 	"give-back-slot":                   "A slot is given back: ours in pipelines of 64, as the guard's queue sends them, and a ZREM by each of 64 callers.",
 	"hot-keys-paced":                   "Eight leased keys, each asked for 2,000 times a second; as many tokens go with one call as a lease's settings say.",
