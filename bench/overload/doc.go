@@ -5,6 +5,6 @@
 // a seed and sent at their planned moments whatever became of those before. Each
 // contestant runs in a process of its own, in an order drawn anew for each
 // round, once as it comes and once with the best of a few other settings, found
-// by trying them. Service, driver and contestant share one process and the
-// machine's cores.
+// by trying them. A service that waits shares that process with its driver; one
+// that computes has another, with its contestant, on the same cores.
 package overload

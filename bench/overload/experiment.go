@@ -39,7 +39,7 @@ const patience = 250 * time.Millisecond
 const calm = 0.6
 
 // Experiments are all of them. Each is short: with five repeats of two
-// settings of nine contestants a second more costs a minute and a half.
+// settings of ten contestants a second more costs a minute and a half.
 func Experiments() []Experiment {
 	return []Experiment{
 		step("E1-2x", "waits, 2x", NewIO, 2), step("E1-3x", "waits, 3x", NewIO, 3),

@@ -67,7 +67,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 func runFlags(name string) (*flag.FlagSet, *overload.Run) {
 	flags, r := options(name), new(overload.Run)
 	flags.StringVar(&r.Contestant, "contestant", "plimsoll", "who stands before the service")
-	flags.StringVar(&r.Setting, "setting", "", "how it is set (default: as it comes)")
+	flags.StringVar(&r.Setting, "setting", "", "how it is set (default: the first that list shows)")
 	flags.StringVar(&r.Experiment, "experiment", "E1-3x", "what happens")
 	return flags, r
 }
@@ -114,7 +114,7 @@ func list(args []string, out io.Writer) error {
 		for i, s := range c.Settings {
 			first := ""
 			if i == 0 {
-				first = " (as it comes)"
+				first = " (measured in any case)"
 			}
 			fmt.Fprintf(out, "%-24s %s%s\n", c.Name, s.Name, first)
 		}
