@@ -17,7 +17,9 @@ var works = map[string]string{
 	"Refusal": "A refusal from memory, by the first stage that looks and by the last.",
 	"Middleware": "One HTTP request through a middleware to a handler that answers `ok`. " +
 		"`direct` calls the handler; `socket` is a whole exchange on loopback, client and server on the same cores.",
-	"Refusing": "One HTTP request that is refused by the middleware, beside one that is answered by a trivial handler.",
+	"Refusing": "One HTTP request that is refused by the middleware, beside one that is answered by a trivial handler. " +
+		"`bare-status` writes a status and nothing else: no refusal on net/http costs less, for the rest are its system calls and its reading of the request. " +
+		"`same-answer` writes what `plimsoll` answers, made beforehand: what lies between the two is the decision and its words.",
 	"Redis": "One decision on a real server over TCP on the same machine; client and server share the cores. " +
 		"`evalsha` is go-redis with a plain GCRA script, `rueidis-evalsha` the same script. Redis CPU is that of the whole server, without what it uses idle. " +
 		"All wait for their answers for as long as it takes.",
