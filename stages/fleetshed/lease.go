@@ -39,9 +39,9 @@ func demand(inFlight, refused, stay, elapsed float64) float64 {
 }
 
 // stay is the mean time in flight, by Little's law; the last known one when
-// nothing was admitted.
+// nothing was admitted, or when nobody who looked met what was.
 func stay(inFlight, admitted, elapsed, last float64) float64 {
-	if admitted == 0 {
+	if admitted == 0 || inFlight == 0 || elapsed <= 0 {
 		return last
 	}
 	return inFlight * elapsed / admitted

@@ -446,6 +446,49 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// Requests of 2 ms are seldom met by a look every tenth of a second. How long
+// they stay is known from the beats in which some were, and what is refused
+// meanwhile asks for room; so it does after a clock that went back.
+func TestUsageOfRequestsThatNoLookMeets(t *testing.T) {
+	const beat = int64(500 * time.Millisecond)
+	state := &State{}
+	lease := leased(2)
+	s := mustNew(t, Config{Lease: lease, ClassCaps: flat}, state)
+	now := beat
+	demanded := func(met bool, took int64) float64 {
+		for i := range 500 {
+			p, in := s.enter(request(priority.Normal))
+			if met && i == 0 {
+				s.Tick(0)
+			}
+			if in {
+				s.Release(request(priority.Normal), p, pipeline.Result{})
+			}
+		}
+		lease.room = 0
+		for range 500 {
+			s.Look(request(priority.Normal))
+		}
+		lease.room = 2
+		s.Tick(0)
+		now += took
+		_, d, _ := state.Usage(now)
+		return d[priority.Normal.Index()]
+	}
+	state.Usage(now)
+	if got := demanded(true, beat); math.Abs(got-1) > 1e-9 { // half of the looks met one; as many were refused
+		t.Errorf("where a look met one: %v demanded, want 1", got)
+	}
+	for what, took := range map[string]int64{"where none did": beat, "a clock that went back": -beat} {
+		if got := demanded(took < 0, took); took > 0 && math.Abs(got-0.5) > 1e-9 || got < 0 {
+			t.Errorf("%s: %v demanded", what, got)
+		}
+		if got := demanded(false, beat); math.Abs(got-0.5) > 1e-9 {
+			t.Errorf("the beat after %q: %v demanded, want 0.5", what, got)
+		}
+	}
+}
+
 // A newcomer that has no room yet, and so has admitted nothing, asks for what
 // its callers may need: 40 a second that stay a tenth of one need four places.
 // It asks neither for none, nor for all that the fleet has.
