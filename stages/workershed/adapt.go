@@ -63,7 +63,7 @@ func (l limiter) next(p pressure, floor, maximum int) (limiter, Signal) {
 	switch {
 	case p.delay > slowRunQueue && inUse:
 		return l.to(int(float64(limit)*cut), floor, maximum), RunQueue
-	case timeOuts && inUse && l.pause == 0:
+	case timeOuts && inUse && l.pause == 0 && p.dropped > 0: // what is over is no reason to cut once more
 		l.pause = dropPause
 		by := cut
 		if l.dropped > mostDrop*l.ended {

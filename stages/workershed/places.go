@@ -43,6 +43,9 @@ func (p *places) add(caller store.Key, change int32) {
 
 // used is how many places a caller has.
 func (p *places) used(caller store.Key) int {
+	if caller.IsZero() {
+		return 0
+	}
 	a, b := p.of(caller)
 	return int(min(a.Load(), b.Load()))
 }
