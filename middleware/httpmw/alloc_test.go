@@ -53,8 +53,8 @@ func TestAllocations(t *testing.T) {
 		stage pipeline.Stage
 		most  float64
 	}{
-		{"admitted", httpmw.NoFields, admitting, 2},   // the copy of http.Request, and the exchange
-		{"with fields", httpmw.Draft11, admitting, 4}, // and the values of header lines
+		{"admitted", httpmw.NoFields, admitting, 1},   // the exchange
+		{"with fields", httpmw.Draft11, admitting, 2}, // and the text of header lines
 		{"shed", httpmw.Draft11, shed, 2},
 		{"rate limited", httpmw.Draft11, limited, 2},
 	} {

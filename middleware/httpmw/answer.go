@@ -70,7 +70,7 @@ func (s *settings) answer(w http.ResponseWriter, r *http.Request, a *refused) {
 	if l := a.detail.Limit; l != nil {
 		s.Fields.add(out, h, l, a.detail.Remaining, max(a.detail.RetryAfter, 0))
 	}
-	out.writeTo(h, plain)
+	out.writeTo(h, plain, make([]string, out.n))
 	out.body = a.appendProblem(out.body, status, wait, known)
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -213,9 +213,10 @@ func (d *draft) add(key string, text []byte) {
 	d.n++
 }
 
-// writeTo sets the first lines, and appends the others to what is there.
-func (d *draft) writeTo(h http.Header, set int) {
-	text, values, from := string(d.text), make([]string, d.n), 0
+// writeTo sets the first lines, and appends the others to what is there. The
+// values stay the header's.
+func (d *draft) writeTo(h http.Header, set int, values []string) {
+	text, from := string(d.text), 0
 	for i, end := range d.ends[:d.n] {
 		values[i] = text[from:end]
 		from = end

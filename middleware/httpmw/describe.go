@@ -17,7 +17,7 @@ func (s *settings) describe(q *pipeline.Request, r *http.Request, now int64) {
 	q.Method, q.Host, q.Path, q.Header = r.Method, r.Host, r.URL.Path, r.Header
 	q.Now = now
 	q.Deadline = s.deadline(r, now)
-	who := identity.Request{Peer: r.RemoteAddr, Header: r.Header}
+	who := identity.Request{Peer: r.RemoteAddr, Header: canonical(r.Header)}
 	if s.Subject != nil && s.Identity.UsesSubject() {
 		if name, ok := s.Subject(r); ok {
 			who.Subject = name
@@ -30,6 +30,13 @@ func (s *settings) describe(q *pipeline.Request, r *http.Request, now int64) {
 		q.Cost = max(s.Cost(r), 0)
 	}
 }
+
+// canonical is the headers of a request for who asks by canonical names alone,
+// as an Identity does: to make them canonical again costs as much as the look-up.
+type canonical http.Header
+
+// Values implements identity.Header.
+func (h canonical) Values(name string) []string { return h[name] }
 
 // classify gives a request its class: the rules', then what the client claims
 // within its ceiling. The claim is overwritten with what holds.

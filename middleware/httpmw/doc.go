@@ -37,10 +37,11 @@
 // # Cost
 //
 // A refusal reads nothing of the body and allocates only what headers need. An
-// admitted request costs two allocations, the copy of http.Request that carries
-// the context and the state beside it, and one more for RateLimit fields when a
-// limit on its rate matched. Both outlive the handler, so that a goroutine which
-// it left behind reads nothing of somebody else's request.
+// admitted request costs one allocation, which holds the state, the copy of
+// http.Request that carries the context, and the values of RateLimit fields; when
+// a limit on its rate matched, one more for their text. It outlives the handler,
+// so that a goroutine which it left behind reads nothing of somebody else's
+// request.
 //
 // All functions may be called concurrently. The zero Config counts by client
 // address and takes no claims.

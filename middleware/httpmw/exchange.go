@@ -38,6 +38,11 @@ type exchange struct {
 	begun  bool // the header is out of the handler's hands
 	asked  bool // the handler asked for the header
 	status int
+
+	// What the handler and the header get of us lies here, so that all of an
+	// exchange is one allocation.
+	outgoing http.Request
+	lines    [mostFields]string
 }
 
 // ErrStreamRefused is what the handler of a stream gets that was refused a
@@ -48,6 +53,7 @@ func newExchange(m *Middleware, s *settings, q *pipeline.Request, w http.Respons
 	e := &exchange{middleware: m, settings: s, incoming: r, writer: w, class: q.Class, deadline: q.Deadline}
 	e.request.Store(q)
 	e.parts.Store(1)
+	e.outgoing = *r.WithContext(requestContext{e}) // whose copy stays on the stack
 	return e
 }
 
@@ -157,6 +163,6 @@ func (e *exchange) tellLimit() {
 	h := e.writer.Header()
 	e.settings.Fields.add(out, h, q.Detail.Limit, q.Detail.Remaining, q.Detail.ResetAfter)
 	if out.n > 0 {
-		out.writeTo(h, 0)
+		out.writeTo(h, 0, e.lines[:])
 	}
 }

@@ -48,6 +48,9 @@ const (
 	resetHeader     = "Ratelimit-Reset"
 )
 
+// mostFields is how many lines a form has at most.
+const mostFields = 3
+
 // add adds the lines for a limit to a draft. What a service behind said of its
 // own limits stays: ours is a further member of its lists, unless a policy of
 // the same name is there already, or what is there cannot be read.

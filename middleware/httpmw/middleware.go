@@ -63,7 +63,7 @@ func (m *Middleware) serve(s *settings, w http.ResponseWriter, r *http.Request, 
 	switch d.Verdict {
 	case pipeline.Admit:
 		v.exchange = newExchange(m, s, v.request, w, r)
-		next.ServeHTTP(v.exchange.shape(), r.WithContext(requestContext{v.exchange}))
+		next.ServeHTTP(v.exchange.shape(), &v.exchange.outgoing)
 	case pipeline.Reject:
 		s.refuse(w, r, v.request, d)
 	default:
