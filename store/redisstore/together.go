@@ -24,6 +24,9 @@ type errand struct {
 // each way, and for each that goes the general one. In a cluster each has its
 // own, for their keys lie in many slots.
 func (s *Store) errands(calls []*call) (list []errand) {
+	if len(calls) == 1 {
+		return oneEach(calls)
+	}
 	list = make([]errand, 0, len(calls))
 	places := map[string]int{}
 	for _, c := range calls {
