@@ -53,7 +53,7 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		client: client, config: c, prefix: c.Prefix, patience: &patience{base: c.Patience}, haunted: new(haunted), apart: new(apart), grace: grace, clock: func() string { return "" }, cluster: c.Cluster,
 		others: make(chan struct{}, others),
-		claims: newScript(bucketSource + togetherSource + leanSource() + common + claimSource), settles: newScript(common + settleSource),
+		claims: newScript(bucketSource + leanSource() + common + claimSource), settles: newScript(common + settleSource),
 		lends: newScript(loanSource + common + lendSource), swaps: newScript(swapSource),
 	}
 	s.group = newGroup(c.Connections, c.Queue, s.commit)

@@ -2,16 +2,13 @@ package redisstore
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/plimsoll-go/plimsoll/store"
 )
-
-//go:embed together.lua
-var togetherSource string
 
 // errand is one call of the script, and whose it is: one call's, or that of
 // several that go the same way through it.
@@ -44,7 +41,7 @@ func (s *Store) errands(calls []*call) (list []errand) {
 	}
 	for _, place := range places {
 		if e := &list[place]; len(e.calls) > 1 {
-			e.job = s.shared(e.calls)
+			e.job = shared(e.calls)
 		}
 	}
 	return list
@@ -57,22 +54,17 @@ func oneEach(calls []*call) (list []errand) {
 	return list
 }
 
-// shared is one call of the script for several that go the same way.
-func (s *Store) shared(calls []*call) job {
+// shared is one call of the script for several that go the same way: the first
+// one's, and of each further one its keys and what it says of itself.
+func shared(calls []*call) job {
 	first := &calls[0].job
-	j := job{keys: make([]string, 0, len(calls)*len(first.keys)), args: make([]any, 0, 3+2*len(calls))}
-	if first.way == ofBucket {
-		j.args = append(append(j.args, s.header()...), "together")
-	} else {
-		j.args = append(j.args, first.args...)
-	}
-	for i, c := range calls {
+	j := job{keys: slices.Clone(first.keys), args: slices.Clone(first.args)}
+	for _, c := range calls[1:] {
 		own := c.job.args
 		j.keys = append(j.keys, c.job.keys...)
-		switch {
-		case first.way == ofBucket:
-			j.args = append(j.args, own[2:]...) // the cost, and how the state begins
-		case i > 0:
+		if first.way == ofBucket {
+			j.args = append(j.args, own[2], own[3]) // the cost, and how the state begins
+		} else {
 			j.args = append(j.args, own[2], own[4]) // the id, and the claims
 		}
 	}
