@@ -48,7 +48,8 @@ type Request struct {
 
 // Header is the headers of a request. http.Header is one.
 type Header interface {
-	// Values returns all values under a name, in the order of the lines.
+	// Values returns all values under a name, in the order of the lines. It is
+	// asked by canonical names alone, however the configuration writes them.
 	Values(name string) []string
 }
 

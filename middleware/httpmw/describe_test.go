@@ -53,7 +53,7 @@ func chargesAreCritical(t testing.TB) *priority.Rules {
 }
 
 func TestARequestIsDescribed(t *testing.T) {
-	who, err := identity.New(identity.Config{Sources: []string{"subject", "header:X-Api-Key"}})
+	who, err := identity.New(identity.Config{Sources: []string{"subject", "header:x-api-key"}}) // as people write it
 	if err != nil {
 		t.Fatal(err)
 	}
